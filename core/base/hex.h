@@ -1,0 +1,22 @@
+// Lower-case hexadecimal without prefix.
+#ifndef HELX_CORE_BASE_HEX_H_
+#define HELX_CORE_BASE_HEX_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/status.h"
+
+namespace helx {
+
+std::string HexEncode(std::span<const uint8_t> bytes);
+
+// INVALID_ARGUMENT naming the position for an odd length or a character outside 0-9a-f.
+absl::StatusOr<std::vector<uint8_t>> HexDecode(std::string_view text);
+
+}  // namespace helx
+
+#endif  // HELX_CORE_BASE_HEX_H_

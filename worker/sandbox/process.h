@@ -1,0 +1,48 @@
+// Child processes with captured output, a time limit, and no survivors.
+#ifndef HELX_WORKER_SANDBOX_PROCESS_H_
+#define HELX_WORKER_SANDBOX_PROCESS_H_
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/status.h"
+
+namespace helx::sandbox {
+
+struct Command {
+  std::vector<std::string> argv;         // argv[0] is looked up in PATH when it has no slash
+  std::string directory;                 // working directory; empty: the caller's
+  std::vector<std::string> environment;  // "NAME=value"; the whole environment of the child
+  std::chrono::milliseconds limit{60'000};
+  size_t output_limit = 4u << 20;        // bytes kept of stdout and of stderr each: the head, then the tail
+  // Called with each piece of stdout as it arrives; when set, stdout is not kept. Return false to kill the child.
+  std::function<bool(std::string_view)> on_stdout;
+  // Asked at least every 100 ms; true kills the child.
+  std::function<bool()> cancelled;
+};
+
+struct ProcessResult {
+  int exit_code = -1;      // -1 when a signal ended it
+  int signal = 0;
+  bool timed_out = false;
+  bool cancelled = false;  // killed by `cancelled` or by on_stdout
+  std::string out;
+  std::string err;
+  std::chrono::milliseconds wall{0};
+
+  bool ok() const { return exit_code == 0 && !timed_out && !cancelled; }
+};
+
+// Runs the command in a process group of its own, kills the group at the limit, and waits for it. NOT_FOUND when the
+// program does not exist.
+absl::StatusOr<ProcessResult> Run(const Command& command);
+
+// The absolute path of a program in PATH, or empty.
+std::string FindProgram(std::string_view name);
+
+}  // namespace helx::sandbox
+
+#endif  // HELX_WORKER_SANDBOX_PROCESS_H_
