@@ -1,0 +1,48 @@
+// load_result: reads a bundle, believes nothing, recomputes everything.
+#ifndef HELX_CORE_BUNDLE_READER_H_
+#define HELX_CORE_BUNDLE_READER_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/bundle/manifest.h"
+#include "core/bundle/result.h"
+#include "core/experiment/frozen_request.h"
+
+namespace helx {
+
+// Where a bundle's files come from: a folder, or blobs of the store.
+class BundleSource {
+ public:
+  virtual ~BundleSource() = default;
+  // Every file of the bundle by relative path, manifest.json included. Folders refuse symbolic links and special files.
+  virtual absl::StatusOr<std::vector<std::string>> List() const = 0;
+  virtual absl::StatusOr<std::string> Read(const std::string& path) const = 0;
+};
+
+std::unique_ptr<BundleSource> OpenBundleFolder(const std::string& folder);
+
+struct LoadedBundle {
+  Manifest manifest;
+  std::string manifest_text;
+  FrozenRequest request;
+  ResultDocument result;
+  std::string content_digest;
+  std::shared_ptr<const BundleSource> source;
+
+  // The bytes of a retained output. REQUIRES: the sample captured it.
+  absl::StatusOr<std::string> Output(size_t sample, size_t output) const;
+};
+
+// Verifies artifact hashes and sizes, paths, unlisted and missing files, request and result against each other, tensor
+// storage, runner signatures, the tensor request's compiled digest, and every numerical verdict.
+// Errors carry a stable code as a prefix of the message, for instance "artifact_modified: ...": see docs/formats.md.
+absl::StatusOr<LoadedBundle> LoadBundle(std::shared_ptr<const BundleSource> source);
+absl::StatusOr<LoadedBundle> LoadBundle(const std::string& folder);
+
+}  // namespace helx
+
+#endif  // HELX_CORE_BUNDLE_READER_H_

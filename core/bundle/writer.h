@@ -1,0 +1,37 @@
+// Writes a bundle into a fresh folder; manifest.json comes last.
+#ifndef HELX_CORE_BUNDLE_WRITER_H_
+#define HELX_CORE_BUNDLE_WRITER_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/bundle/manifest.h"
+
+namespace helx {
+
+class BundleWriter {
+ public:
+  // REQUIRES: `folder` exists and is empty.
+  explicit BundleWriter(std::string folder) : folder_(std::move(folder)) {}
+
+  absl::Status Add(const std::string& path, std::string_view content, std::string media_type,
+                   ArtifactRole role);
+  void AddIssue(Issue issue) { manifest_.issues.push_back(std::move(issue)); }
+  // Writes manifest.json; the manifest as written.
+  absl::StatusOr<Manifest> Finish(std::string status = "complete", std::string validity = "valid");
+
+ private:
+  std::string folder_;
+  Manifest manifest_;
+};
+
+// request.json: {"schema":"helx.request-file/v1","request":<helx.request/v1>,"tensors":{sha256: hex}}: the frozen request
+// together with its own input and reference bytes (zero-filled inputs are left out: they follow from the request).
+absl::StatusOr<std::string> RequestFile(const FrozenRequest& request,
+                                        const std::vector<std::string>& tensor_contents);
+
+}  // namespace helx
+
+#endif  // HELX_CORE_BUNDLE_WRITER_H_

@@ -1,0 +1,115 @@
+// experiment.yaml: the strict reader, and its expansion into job documents.
+//
+// Grammar: docs/formats.md. Every error names file, line, key path, what was found and what is allowed; an unknown key also
+// names the nearest known one.
+#ifndef HELX_CORE_EXPERIMENT_DOCUMENT_H_
+#define HELX_CORE_EXPERIMENT_DOCUMENT_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/digest.h"
+#include "core/base/json.h"
+#include "core/base/status.h"
+#include "core/tensor/tensor_spec.h"
+
+namespace helx {
+
+struct DocumentLimits {
+  size_t document_bytes = 40u << 20;          // with tensor literals
+  size_t plain_document_bytes = 1u << 20;     // without
+  size_t depth = 32;
+  size_t nodes = 100'000;
+  int64_t tensor_bytes = int64_t{16} << 20;   // inputs + reference data of one request
+  int64_t samples = 1000;
+  int64_t warmups = 1000;
+  int64_t model_bytes = int64_t{64} << 20;
+};
+
+// A tensor given in a document: its metadata and either literal bytes or a file beside the document.
+struct TensorEntry {
+  TensorSpec spec;
+  std::string bytes;  // from `hex`, or from `file` once resolved
+  std::string file;   // as written; empty for hex
+};
+
+// Tolerances are kept as the shortest decimal text that reads back as the same double.
+struct ToleranceText {
+  std::string absolute = "0";
+  std::string relative = "0";
+};
+
+struct ComparisonEntry {
+  ToleranceText default_tolerance;
+  std::vector<std::pair<int32_t, ToleranceText>> per_tensor;  // by output ordinal, ascending
+  bool nan_match_both = false;
+};
+
+struct ReferenceEntry {
+  std::string origin;  // "files" | "host_litert" | "other"
+  std::string description;
+  std::vector<TensorEntry> tensors;
+};
+
+struct TensorIoEntry {
+  std::vector<TensorEntry> inputs;                        // empty: implicit zeros
+  std::vector<std::vector<TensorEntry>> input_sequence;   // extension; excludes inputs
+  std::vector<ReferenceEntry> references;
+  ComparisonEntry comparison;
+};
+
+// One job as the document asks for it: defaults with one run's overrides applied.
+struct JobEntry {
+  std::string run;         // empty when `runs` is not written
+  std::string model_path;  // as written
+  std::string model_stem;  // file name without its last ending
+  std::string bundle_path; // below the results folder: "name", "name/run", "name/run/stem"
+  std::string engine = "builtin";
+  std::string platform = "corstone-300";
+  int64_t warmup = 0;
+  int64_t samples = 1;
+  std::string state = "reset";  // "reset" | "carry"
+  bool execute = true;          // fvp.enabled
+  std::optional<TensorIoEntry> tensor_io;
+};
+
+struct Experiment {
+  std::string name;
+  std::vector<JobEntry> jobs;  // models x runs, in written order; never empty
+};
+
+// Reads the bytes of a file named in a document (relative to it). Injected, so that the reader itself touches no disk.
+using FileReader = std::function<absl::StatusOr<std::string>(const std::string& path)>;
+
+// Parses and checks a document. `file_name` is for messages. Literals are decoded and every `file:` of a tensor is read
+// with `read_file` (models are not). INVALID_ARGUMENT for whatever the grammar does not allow.
+absl::StatusOr<Experiment> ParseExperiment(std::string_view yaml, const std::string& file_name,
+                                           const FileReader& read_file,
+                                           const DocumentLimits& limits = {});
+
+// The document again, with every tensor as explicit hexadecimal, as YAML text that parses to an equal Experiment.
+std::string SaveExperiment(const Experiment& experiment);
+
+// Schema helx.document/v1: what the wire carries for one job. Tensors by digest; the model by digest.
+// {"schema","acquisition":{"samples","state","warmup"},"engine","execute","model":{"sha256","size"},"platform",
+//  "tensor_io": null | {"inputs":[{spec..., "sha256","size"}],"input_sequence":[[...]],"references":[...],"comparison":{...}}}
+Json JobDocument(const JobEntry& job, const Digest& model);
+
+// The same read back (tensor bytes stay empty; `sha256` of each tensor is returned in written order by DocumentBlobs).
+struct ParsedJobDocument {
+  JobEntry job;
+  Digest model;
+};
+absl::StatusOr<ParsedJobDocument> ParseJobDocument(std::string_view canonical,
+                                                   const DocumentLimits& limits = {});
+
+// Every blob a job document names: the model, then the tensors in written order, without repetition.
+absl::StatusOr<std::vector<Digest>> DocumentBlobs(std::string_view canonical);
+
+}  // namespace helx
+
+#endif  // HELX_CORE_EXPERIMENT_DOCUMENT_H_
