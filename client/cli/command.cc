@@ -36,8 +36,10 @@ void ReportFailure(Invocation& invocation, std::string_view verb, const absl::St
   const std::string message = MessageOf(status);
   invocation.err << invocation.program << " " << verb << ": " << Printable(message) << std::endl;
   if (!invocation.json) return;
+  std::string code_text = ErrorCodeOf(status);
+  if (code_text.empty()) code_text = absl::StatusCodeToString(status.code());
   invocation.PrintJson({{"error",
-                         {{"code", absl::StatusCodeToString(status.code())},
+                         {{"code", code_text},
                           {"exit_code", static_cast<int>(code)},
                           {"message", Utf8(message)}}}});
 }

@@ -1,11 +1,11 @@
 #include "client/cpp/endpoint.h"
 
 #include <sys/un.h>
-#include <yaml-cpp/yaml.h>
 
 #include <charconv>
 
 #include "core/base/file.h"
+#include "core/base/strict_yaml.h"
 
 namespace helx::client {
 namespace {
@@ -29,30 +29,13 @@ bool IsPrintableAscii(std::string_view text) {
 
 // The value of `server` in client.yaml; empty when the file does not set it.
 absl::StatusOr<std::string> ServerOfConfig(const std::string& text, const std::string& path) {
-  try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    if (documents.empty() || documents[0].IsNull()) return "";
-    if (documents.size() != 1 || !documents[0].IsMap()) {
-      return InvalidArgument(path + ": expected one mapping, for instance 'server: host:port'");
-    }
-    std::string server;
-    bool seen = false;
-    for (const auto& entry : documents[0]) {
-      const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "(not a scalar)";
-      const std::string line = path + ":" + std::to_string(entry.first.Mark().line + 1) + ": ";
-      if (key != "server") return InvalidArgument(line + "unknown key '" + key + "'; allowed is: server");
-      if (seen) return InvalidArgument(line + "key 'server' is written twice; keep one");
-      if (!entry.second.IsScalar()) {
-        return InvalidArgument(line + "'server' must be text: unix:/absolute/path or host:port");
-      }
-      server = entry.second.Scalar();
-      seen = true;
-    }
-    return server;
-  } catch (const YAML::Exception& error) {
-    return InvalidArgument(path + ":" + std::to_string(error.mark.line + 1) + ": not YAML: " +
-                           error.msg);
-  }
+  HELX_ASSIGN_OR_RETURN(const auto document, ParseYaml(text, path));
+  const YamlNode& root = document->root();
+  if (root.kind() == YamlNode::Kind::kNull) return "";
+  HELX_RETURN_IF_ERROR(root.CheckKeys({"server"}));
+  const YamlNode* server = root.Find("server");
+  if (server == nullptr) return "";
+  return server->Text();
 }
 
 }  // namespace
