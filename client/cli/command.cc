@@ -1,6 +1,7 @@
 #include "client/cli/command.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <map>
 
 #include "client/cli/text.h"
@@ -30,18 +31,32 @@ CLI::App* AddVerb(CLI::App& root, std::map<std::string, CLI::App*>& groups, Comm
   return group->add_subcommand(name.substr(space + 1), std::string(command.Summary()));
 }
 
-void ReportFailure(Invocation& invocation, std::string_view verb, const absl::Status& status) {
-  invocation.progress.Clear();
+void PrintError(const Invocation& invocation, const absl::Status& status) {
   const ExitCode code = ExitCodeOf(status);
   const std::string message = MessageOf(status);
-  invocation.err << invocation.program << " " << verb << ": " << Printable(message) << std::endl;
-  if (!invocation.json) return;
   std::string code_text = ErrorCodeOf(status);
   if (code_text.empty()) code_text = absl::StatusCodeToString(status.code());
   invocation.PrintJson({{"error",
                          {{"code", code_text},
                           {"exit_code", static_cast<int>(code)},
                           {"message", Utf8(message)}}}});
+}
+
+void ReportFailure(Invocation& invocation, std::string_view verb, const absl::Status& status) {
+  invocation.progress.Clear();
+  invocation.err << invocation.program << " " << verb << ": " << Printable(MessageOf(status))
+                 << std::endl;
+  if (invocation.json) PrintError(invocation, status);
+}
+
+// The exit code of --help (0) or of a usage error.
+int ReportParsing(Invocation& invocation, const CLI::App& app, const CLI::ParseError& error,
+                  const std::vector<std::string>& arguments) {
+  if (app.exit(error, invocation.out, invocation.err) == 0) return kOk;
+  if (std::find(arguments.begin(), arguments.end(), "--json") != arguments.end()) {
+    PrintError(invocation, InvalidArgument(error.what()));
+  }
+  return kUsage;
 }
 
 int ParseAndRun(Invocation& invocation, const std::vector<std::string>& arguments) {
@@ -65,7 +80,7 @@ int ParseAndRun(Invocation& invocation, const std::vector<std::string>& argument
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ParseError& error) {
-    return app.exit(error, invocation.out, invocation.err) == 0 ? kOk : kUsage;
+    return ReportParsing(invocation, app, error, arguments);
   }
   invocation.progress.SetQuiet(quiet);
   for (size_t i = 0; i < commands.size(); ++i) {

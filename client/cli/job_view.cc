@@ -124,6 +124,8 @@ Json FailureToJson(const Failure& failure) {
 Json JobToJson(const Job& job) {
   Json attempts = Json::array();
   for (const auto& attempt : job.attempts()) attempts.push_back(AttemptToJson(attempt));
+  Json issues = Json::array();
+  for (const auto& issue : job.issues()) issues.push_back(Utf8(issue));
   const bool queued = job.phase() == helx::v1::QUEUED;
   return {{"job", job.name()},
           {"experiment", Utf8(job.experiment())},
@@ -148,6 +150,7 @@ Json JobToJson(const Job& job) {
           {"frozen_request", TextOrNull(DigestText(job.frozen_request()))},
           {"bundle", TextOrNull(DigestText(job.bundle()))},
           {"content_digest", TextOrNull(job.content_digest())},
+          {"issues", std::move(issues)},
           {"attempts", std::move(attempts)},
           {"last_event", job.last_event()},
           {"exit_code", static_cast<int>(ExitCodeOf(job))}};
@@ -203,6 +206,7 @@ void PrintJob(const Job& job, std::ostream& out) {
   if (job.has_frozen_request()) fields.Add("Request", DigestText(job.frozen_request()));
   if (job.has_bundle()) fields.Add("Bundle", DigestText(job.bundle()));
   if (!job.content_digest().empty()) fields.Add("Content", job.content_digest());
+  for (const auto& issue : job.issues()) fields.Add("Issue", Printable(issue));
   if (job.has_failure()) {
     fields.Add("Fault", FaultName(job.failure().fault()));
     fields.Add("Failure", FailureText(job.failure()));

@@ -43,6 +43,8 @@ class ResultsList : public Command {
     if (invocation.json) {
       Json list = Json::array();
       for (const auto& entry : entries) {
+        Json issues = Json::array();
+        for (const auto& issue : entry.issues()) issues.push_back(Utf8(issue));
         list.push_back({{"experiment", Utf8(entry.experiment())},
                         {"run", entry.run().empty() ? Json() : Json(Utf8(entry.run()))},
                         {"model", Utf8(entry.model_stem())},
@@ -50,6 +52,7 @@ class ResultsList : public Command {
                         {"content_digest", entry.content_digest()},
                         {"assessment", AssessmentName(entry.assessment())},
                         {"create_time", TimeText(entry.create_time())},
+                        {"issues", std::move(issues)},
                         {"job", entry.job()}});
       }
       invocation.PrintJson({{"results", std::move(list)}, {"more", more}});

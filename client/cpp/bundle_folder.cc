@@ -79,10 +79,22 @@ absl::Status StagedFolder::Commit() {
                               std::strerror(errno));
   }
   // An older bundle is there: exchange the two in one step, then remove the older one (path_, by the destructor).
-  if (renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, destination_.c_str(), RENAME_EXCHANGE) != 0) {
-    return FailedPrecondition("cannot exchange " + path_ + " and " + destination_ + ": " +
+  if (renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, destination_.c_str(), RENAME_EXCHANGE) == 0) {
+    return absl::OkStatus();
+  }
+  if (errno == EINVAL || errno == ENOSYS) return MoveAside();
+  return FailedPrecondition("cannot exchange " + path_ + " and " + destination_ + ": " +
+                            std::strerror(errno) + "; remove the older folder first");
+}
+
+absl::Status StagedFolder::MoveAside() {
+  const std::string aside = path_ + ".old";
+  if (rename(destination_.c_str(), aside.c_str()) != 0 ||
+      rename(path_.c_str(), destination_.c_str()) != 0) {
+    return FailedPrecondition("cannot put " + path_ + " in place of " + destination_ + ": " +
                               std::strerror(errno) + "; remove the older folder first");
   }
+  path_ = aside;  // for the destructor to remove
   return absl::OkStatus();
 }
 

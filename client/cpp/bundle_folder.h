@@ -11,8 +11,8 @@ namespace helx::client {
 // Whether `folder` holds a manifest.json.
 bool IsBundleFolder(const std::string& folder);
 
-// Whether a bundle may be put at `folder` under `root` (empty: any depth): nothing is there, or an empty folder, or an
-// older bundle; and no folder between is itself a bundle. FAILED_PRECONDITION says what is in the way.
+// Whether a bundle may be put at `folder`: nothing is there, or an empty folder, or an older bundle; and no folder on its
+// path is itself a bundle. FAILED_PRECONDITION says what is in the way.
 absl::Status CheckBundlePlace(const std::string& folder);
 
 // A folder that is filled beside its destination and then takes its place in one step: readers see the old content or
@@ -32,6 +32,8 @@ class StagedFolder {
  private:
   StagedFolder(std::string destination, std::string path)
       : destination_(std::move(destination)), path_(std::move(path)) {}
+  // Two renames, where the file system cannot exchange folders in one.
+  absl::Status MoveAside();
 
   std::string destination_;
   std::string path_;  // empty once committed or moved from

@@ -26,8 +26,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kPoll{10};
-constexpr int kStartAttempts = 3;  // a server that is just ending may still hold the store
-constexpr std::chrono::milliseconds kAttemptPause{500};
+constexpr std::chrono::milliseconds kAttemptPause{200};
+constexpr char kStoreInUse[] = "in use by another helxd";  // helxd's words when its data folder is locked
 
 bool IsExecutable(const std::string& path) {
   struct stat info {};
@@ -117,19 +117,21 @@ std::string EndingText(int wait_status) {
   return "exited with code " + std::to_string(WEXITSTATUS(wait_status));
 }
 
-// One start; UNREACHABLE when the server ended or did not answer in time. `ended` tells the two apart.
+// One start; UNREACHABLE when the server ended or did not answer in time. `store_in_use`: it ended because an older server
+// that is just stopping still holds the store.
 absl::Status StartOnce(const EmbeddedServerOptions& options, const std::string& log,
-                       Clock::time_point deadline, bool& ended) {
+                       Clock::time_point deadline, bool& store_in_use) {
   unlink(options.socket.c_str());  // of a server that was killed; the lock makes this ours to do
   HELX_ASSIGN_OR_RETURN(const pid_t pid, Spawn(EmbeddedServerCommand(options), log));
   for (;;) {
     if (SocketAnswers(options.socket)) return absl::OkStatus();
     int wait_status = 0;
     if (waitpid(pid, &wait_status, WNOHANG) == pid) {
-      ended = true;
+      const std::string said = LastLines(log, 10);
+      store_in_use = said.find(kStoreInUse) != std::string::npos;
       return Unreachable("the embedded server " + options.program + " " +
                          EndingText(wait_status) + " while it started; the end of its log " + log +
-                         ":\n" + LastLines(log, 10));
+                         ":\n" + said);
     }
     if (Clock::now() > deadline) {
       kill(pid, SIGTERM);
@@ -223,14 +225,12 @@ absl::Status EnsureEmbeddedServer(const EmbeddedServerOptions& options) {
   HELX_RETURN_IF_ERROR(MakeDataFolder(options.data_folder));
   const std::string log = folder + "/helxd.log";
   const Clock::time_point deadline = Clock::now() + options.start_limit;
-  absl::Status status;
-  for (int attempt = 0; attempt < kStartAttempts; ++attempt) {
-    if (attempt > 0) std::this_thread::sleep_for(kAttemptPause);
-    bool ended = false;
-    status = StartOnce(options, log, deadline, ended);
-    if (status.ok() || !ended) return status;
+  for (;;) {
+    bool store_in_use = false;
+    const absl::Status status = StartOnce(options, log, deadline, store_in_use);
+    if (status.ok() || !store_in_use || Clock::now() + kAttemptPause > deadline) return status;
+    std::this_thread::sleep_for(kAttemptPause);
   }
-  return status;
 }
 
 absl::StatusOr<EmbeddedServerOptions> EmbeddedServerOf(const Environment& environment,

@@ -25,18 +25,23 @@ absl::Status FromGrpc(const grpc::Status& status, const Connection& connection);
 void Prepare(grpc::ClientContext& context, const Connection& connection,
              std::chrono::milliseconds limit);
 
-// Pauses between attempts: 50 ms doubling to 2 s, until nothing succeeded for `window`.
+// Pauses between attempts: 50 ms doubling to 2 s, until failures have followed one another for `window`.
 class Backoff {
  public:
-  explicit Backoff(std::chrono::milliseconds window) : window_(window) { Reset(); }
-  // Call when the server answered.
-  void Reset() {
-    pause_ = std::chrono::milliseconds(50);
-    deadline_ = std::chrono::steady_clock::now() + window_;
-  }
-  // Sleeps; false when the window has passed or `stop` was triggered.
+  explicit Backoff(std::chrono::milliseconds window) : window_(window) {}
+  // Call when the server answered: the next failure is the first of its row.
+  void Reset() { failing_ = false; }
+  // Call after a failure. Sleeps; false when the window has passed or `stop` was triggered.
   bool Pause(std::stop_token stop) {
-    if (std::chrono::steady_clock::now() + pause_ > deadline_) return false;
+    const auto now = std::chrono::steady_clock::now();
+    // An attempt that lasted longer than the window (a quiet stream) was an answer too.
+    if (!failing_ || now - last_failure_ > window_) {
+      pause_ = std::chrono::milliseconds(50);
+      deadline_ = now + window_;
+    }
+    failing_ = true;
+    last_failure_ = now;
+    if (now + pause_ > deadline_) return false;
     std::mutex mutex;
     std::unique_lock lock(mutex);
     std::condition_variable_any never;
@@ -48,6 +53,8 @@ class Backoff {
  private:
   std::chrono::milliseconds window_;
   std::chrono::milliseconds pause_{0};
+  bool failing_ = false;
+  std::chrono::steady_clock::time_point last_failure_;
   std::chrono::steady_clock::time_point deadline_;
 };
 

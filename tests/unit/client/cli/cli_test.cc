@@ -85,6 +85,7 @@ TEST_F(CliTest, UsageErrorsExitTwo) {
   EXPECT_EQ(Run({"list", "--limit", "0"}).code, 2);
   EXPECT_EQ(Run({"list", "--phase", "SLEEPING"}).code, 2);
   EXPECT_EQ(Run({"status", "not a job"}).code, 2);
+  EXPECT_EQ(Run({"status", "--json"}).json()["error"]["exit_code"], 2);
   const Answer help = Run({"--help"});
   EXPECT_EQ(help.code, 0);
   for (const char* verb : {"submit", "run", "status", "watch", "wait", "list", "show", "cancel",

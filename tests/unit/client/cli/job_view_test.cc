@@ -44,7 +44,7 @@ TEST(JobView, JsonFieldsAreStable) {
   EXPECT_EQ(names, (std::vector<std::string>{
                        "assessment", "attempts", "bundle", "cached", "cancel_requested",
                        "content_digest", "create_time", "end_time", "exit_code", "experiment",
-                       "failure", "finished", "frozen_request", "job", "kind", "last_event", "model",
+                       "failure", "finished", "frozen_request", "issues", "job", "kind", "last_event", "model",
                        "pending", "phase", "queue", "run", "running", "success", "update_time"}));
   EXPECT_EQ(json["phase"], "FAILED");
   EXPECT_EQ(json["exit_code"], 2);

@@ -1,5 +1,6 @@
 // A stand-in for helxd in tests of starting it: takes the same command line, accepts connections on the socket, and fails
-// when the file "refuse" or "hang" is in its data folder. Each start adds a line to "starts" there.
+// when the file "refuse", "hang" or "in_use" (which it removes) is in its data folder. Each start adds a line to "starts"
+// there.
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -20,6 +21,10 @@ int main(int argc, char** argv) {
   if (access((data + "/refuse").c_str(), F_OK) == 0) {
     for (int i = 1; i <= 20; ++i) std::fprintf(stderr, "line %d of the log\n", i);
     return 1;
+  }
+  if (unlink((data + "/in_use").c_str()) == 0) {
+    std::fprintf(stderr, "helxd: data folder %s is in use by another helxd\n", data.c_str());
+    return 2;
   }
   if (access((data + "/hang").c_str(), F_OK) == 0) {
     pause();
