@@ -16,6 +16,12 @@ std::string MessageOf(const absl::Status& status);
 // `status` with "context: " before its message; OK stays OK.
 absl::Status Annotate(const absl::Status& status, std::string_view context);
 
+// A status that also carries a stable error code ("artifact_modified") which survives Annotate. The caller decides where
+// the code stands in the message.
+absl::Status WithErrorCode(absl::Status status, std::string_view error_code);
+// The error code of a status made by WithErrorCode, or "".
+std::string ErrorCodeOf(const absl::Status& status);
+
 absl::Status InvalidArgument(std::string_view message);
 absl::Status NotFound(std::string_view message);
 absl::Status DataLoss(std::string_view message);

@@ -3,6 +3,7 @@
 #ifndef HELX_CORE_EXPERIMENT_FROZEN_REQUEST_H_
 #define HELX_CORE_EXPERIMENT_FROZEN_REQUEST_H_
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,12 +20,16 @@ namespace helx {
 struct BoundTensor {
   TensorSpec spec;
   Digest digest;
+
+  friend bool operator==(const BoundTensor&, const BoundTensor&) = default;
 };
 
 struct BoundReference {
   std::string origin;
   std::string description;
   std::vector<BoundTensor> tensors;
+
+  friend bool operator==(const BoundReference&, const BoundReference&) = default;
 };
 
 // helx.tensor-request/v1: what goes into the runner and what its outputs are held to. Its SHA-256 is compiled into the
@@ -73,6 +78,10 @@ struct FrozenRequest {
   // Schema helx.request/v1.
   Json ToJson() const;
   absl::StatusOr<std::string> Canonical() const;
+  // "helx.request/v1:sha256:<64 hex>" over the canonical text.
+  absl::StatusOr<std::string> Identity() const;
+  // Both refuse unknown members; Parse also refuses any text but the canonical one.
+  static absl::StatusOr<FrozenRequest> FromJson(const Json& value);
   static absl::StatusOr<FrozenRequest> Parse(std::string_view canonical);
 
   // Hex SHA-256 of the projection that can change the image: model, engine, toolchain, platform, tensor-request digest.
@@ -80,6 +89,14 @@ struct FrozenRequest {
   // Hex SHA-256 of {build key, target, acquisition}.
   absl::StatusOr<std::string> RunKey() const;
 };
+
+// {"detail","name","version"} and {"capture","samples","state","warmup"}: shared by request and result. The readers take
+// the enclosing object and name the member's path in errors.
+Json ToolToJson(const ToolIdentity& tool);
+absl::StatusOr<ToolIdentity> ToolFromJson(const Json& object, const char* name,
+                                          std::string_view where);
+Json AcquisitionToJson(const Acquisition& acquisition);
+absl::StatusOr<Acquisition> AcquisitionFromJson(const Json& object, std::string_view where);
 
 // What freezing learned from the model and from the worker.
 struct FreezeFacts {
