@@ -1,12 +1,15 @@
 #include "worker/sandbox/process.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -77,14 +80,33 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   return out;
 }
 
+// In the child: limits, inherited descriptors and identity. Only async-signal-safe calls.
+bool ApplyRestrictions(const Command& command) {
+  for (const int fd : command.inherited) {
+    if (fcntl(fd, F_SETFD, 0) != 0) return false;
+  }
+  if (command.user >= 0) {
+    const auto id = static_cast<uid_t>(command.user);
+    if (setgroups(0, nullptr) != 0 || setresgid(id, id, id) != 0 || setresuid(id, id, id) != 0) {
+      return false;
+    }
+  }
+  for (const ResourceLimit& limit : command.resource_limits) {
+    const rlimit value{limit.value, limit.value};
+    if (setrlimit(static_cast<__rlimit_resource_t>(limit.resource), &value) != 0) return false;
+  }
+  // Last: a change of user clears it.
+  return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
+}
+
 // Runs in the child: only async-signal-safe calls.
 [[noreturn]] void Exec(const char* program, char* const* argv, char* const* envp,
-                       const char* directory, int out, int err, int status_pipe) {
+                       const Command& command, int out, int err, int status_pipe) {
   setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const char* directory = command.directory.c_str();
   const int null = open("/dev/null", O_RDONLY);
   if (null >= 0 && dup2(null, 0) >= 0 && dup2(out, 1) >= 0 && dup2(err, 2) >= 0 &&
-      (*directory == '\0' || chdir(directory) == 0)) {
+      (*directory == '\0' || chdir(directory) == 0) && ApplyRestrictions(command)) {
     signal(SIGPIPE, SIG_DFL);
     sigset_t none;
     sigemptyset(&none);
@@ -131,8 +153,8 @@ absl::StatusOr<ProcessResult> Run(const Command& command) {
   const pid_t pid = fork();
   if (pid < 0) return absl::ResourceExhaustedError("cannot fork: " + std::string(strerror(errno)));
   if (pid == 0) {
-    Exec(program.c_str(), argv.data(), envp.data(), command.directory.c_str(), out.write_end,
-         err.write_end, status.write_end);
+    Exec(program.c_str(), argv.data(), envp.data(), command, out.write_end, err.write_end,
+         status.write_end);
   }
   setpgid(pid, pid);
   out.CloseWrite();
@@ -159,11 +181,13 @@ absl::StatusOr<ProcessResult> Run(const Command& command) {
     }
     pollfd fds[2] = {{out.read_end, POLLIN, 0}, {err.read_end, POLLIN, 0}};
     if (poll(fds, 2, 50) <= 0) {
-      // A grandchild that left the group may hold the pipes open: once the child itself is gone and killed, stop reading.
+      // A grandchild may hold the pipes open after the child is gone: it ends with the group, and if it left the group
+      // nobody waits for it.
       siginfo_t info{};
-      if (killed && waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+      if (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
           info.si_pid == pid) {
-        break;
+        if (killed) break;
+        kill_group();
       }
       continue;
     }
