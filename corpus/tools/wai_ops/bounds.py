@@ -91,8 +91,9 @@ def _bounds_conv_transpose(record, p, x):
         bias, parts, accs = p["bias"][o], [], []
         kernels = [p["w"][(i * cout + o) * kh * kw:(i * cout + o + 1) * kh * kw]
                    for i in range(p["cin"])]
-        for dy in range(p["sh"]):
-            for dx in range(p["sw"]):
+        # The phases from the kernel's size on have no tap: one of them stands for all.
+        for dy in range(min(p["sh"], kh + 1)):
+            for dx in range(min(p["sw"], kw + 1)):
                 taps = [k[ky * kw + kx] for k in kernels for ky in range(dy, kh, p["sh"])
                         for kx in range(dx, kw, p["sw"])]
                 _, _, below, above = _tap_sums(taps, x)

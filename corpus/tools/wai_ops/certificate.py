@@ -47,8 +47,11 @@ def certificate_fault(value):
         return "not the fields of a certificate"
     if value["cert"] != "wai-ops-bounds/1" or type(value["roles"]) is not list:
         return "cert or roles"
+    if not all(is_str(value[key]) for key in ("capability", "lowering", "set")):
+        return "capability, lowering or set is not a string"
     for role in value["roles"]:
-        if not has_keys(role, ("fail_acc32", "fail_acc64", "role", "values", "verdict")):
+        if not (has_keys(role, ("fail_acc32", "fail_acc64", "role", "values", "verdict"))
+                and is_str(role["role"])):
             return "not the fields of a role"
         for key in ("fail_acc32", "fail_acc64"):
             if type(role[key]) is not list or not all(
@@ -67,7 +70,8 @@ def certificate_fault(value):
 
 def _values_ok(values):
     return type(values) is list and all(
-        has_keys(value, ("id", "named", "op")) and value["id"] == i and is_str(value["op"])
+        has_keys(value, ("id", "named", "op")) and is_int(value["id"]) and value["id"] == i
+        and is_str(value["op"])
         and type(value["named"]) is list
         and all(type(named) is list and len(named) == 3 and is_str(named[0])
                 and is_ints(named[1:]) for named in value["named"])

@@ -18,16 +18,20 @@ EXIT_OK, EXIT_FAILS, EXIT_MALFORMED, EXIT_DIFFERS, EXIT_REFUSED, EXIT_USAGE = ra
 SHOWN_DIFFERENCES = 100
 
 
-def complain(text):
+def say(text, file=None):
     # A file's name or bytes may hold what the terminal's encoding does not.
-    print(str(text).encode("ascii", "backslashreplace").decode(), file=sys.stderr)
+    print(str(text).encode("ascii", "backslashreplace").decode(), file=file)
+
+
+def complain(text):
+    say(text, sys.stderr)
 
 
 def verify_corpus(folder):
     corpus = Corpus(folder)
     corpus.verify()
     for note in corpus.notes:
-        print(note)
+        say(note)
     for difference in corpus.differences[:SHOWN_DIFFERENCES]:
         complain(difference)
     if corpus.differences:
@@ -95,7 +99,7 @@ def certify_external(folder, name, directory, fields):
         raise Usage(f"{where}: no external set {name}")
     entry = found[0]
     try:
-        value = corpus._external_certificate(where, entry)
+        value = corpus.external_certificate(where, entry)
     except Problem as error:
         complain(error)
         return EXIT_DIFFERS
@@ -198,4 +202,7 @@ def main(argv):
         return EXIT_USAGE
     except MemoryError:
         complain("wai_ops_check.py: an input needs more memory than this machine has")
+        return EXIT_USAGE
+    except RecursionError:
+        complain("wai_ops_check.py: an input is nested too deeply")
         return EXIT_USAGE

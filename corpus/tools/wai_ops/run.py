@@ -6,6 +6,9 @@ from wai_ops.evaluate import EVALUATE, RunRefused
 from wai_ops.integers import I64, MAX_DIM, fits
 from wai_ops.shapes import ShapeRule, output_shape
 
+# A graph with a larger value is declined as a whole, which §4 lets a caller do.
+EVALUATED_ELEMS = 1 << 24
+
 
 class Instance:
     """A loaded graph and its states."""
@@ -62,6 +65,9 @@ class Instance:
                 shapes.append(output_shape(node, [shapes[arg] for arg in node.args]))
             except ShapeRule:
                 raise RunRefused("shape") from None
-        if any(math.prod(shape) > self.graph.max_elems for shape in shapes):
+        largest = max(map(math.prod, shapes))
+        if largest > self.graph.max_elems:
             raise RunRefused("max_elems")
+        if largest > EVALUATED_ELEMS:
+            raise MemoryError(f"a value of {largest} elements")
         return shapes

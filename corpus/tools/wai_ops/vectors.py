@@ -69,16 +69,18 @@ def rewrite_stage_vector(where, doc):
 
 
 def first_difference(found, expected, path=""):
-    """Where and how two values first differ, in words."""
+    """Where and how two values first differ in canonical form, in words, or None."""
+    if canonical(found) == canonical(expected):
+        return None
+    pairs = []
     if type(found) is dict and type(expected) is dict and found.keys() == expected.keys():
-        for key in sorted(found):
-            if found[key] != expected[key]:
-                return first_difference(found[key], expected[key], f"{path}.{key}" if path else key)
+        pairs = [(f"{path}.{key}" if path else key, found[key], expected[key])
+                 for key in sorted(found)]
     if type(found) is list and type(expected) is list and len(found) == len(expected):
-        for i, (a, b) in enumerate(zip(found, expected)):
-            if a != b:
-                return first_difference(a, b, f"{path}[{i}]")
-    return f"{path or 'value'} is {short(found)}, and must be {short(expected)}"
+        pairs = [(f"{path}[{i}]", a, b) for i, (a, b) in enumerate(zip(found, expected))]
+    inner = (first_difference(a, b, name) for name, a, b in pairs)
+    return (next(filter(None, inner), None)
+            or f"{path or 'value'} is {short(found)}, and must be {short(expected)}")
 
 
 def short(value):
