@@ -291,8 +291,9 @@ class Corpus:
                 self.differ(entry["certificate"],
                             f"verdict {value['verdict']} does not meet {entry['profile']}")
             else:
-                self.notes.append(f"external set {entry['name']}: its certificate is canonical, names "
-                                  f"its set and meets {entry['profile']}; no more was checked")
+                self.notes.append(f"external set {entry['name']}: its certificate is canonical, "
+                                  f"names its set and meets {entry['profile']}; "
+                                  "no more was checked")
         names = [entry.get("name") for entry in entries if type(entry) is dict]
         if not all(map(is_str, names)) or names != sorted(set(names), key=str.encode):
             self.differ(path, "the entries are not sorted by distinct names")

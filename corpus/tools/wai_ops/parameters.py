@@ -156,6 +156,16 @@ def read_params(op, data):
     return p
 
 
+def _pack(columns, lists):
+    if len(columns) == 1:
+        values = array.array(columns[0].code, lists[0])
+        if sys.byteorder == "big":
+            values.byteswap()
+        return values.tobytes()
+    record = struct.Struct("<" + "".join(column.code for column in columns))
+    return b"".join(itertools.starmap(record.pack, zip(*lists)))
+
+
 def write_params(op, p):
     """The inverse of read_params; BadParams for what load step 5 would refuse or no field holds."""
     out = []
@@ -172,8 +182,7 @@ def write_params(op, p):
                 if len(p[column.name]) != count:
                     raise BadParams(f"{column.name} has {len(p[column.name])} entries, not {count}")
                 column.check(p[column.name])
-            record = struct.Struct("<" + "".join(c.code for c in item.columns))
-            out.extend(itertools.starmap(record.pack, zip(*(p[c.name] for c in item.columns))))
+            out.append(_pack(item.columns, [p[column.name] for column in item.columns]))
     return b"".join(out)
 
 
