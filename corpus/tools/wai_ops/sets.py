@@ -4,7 +4,6 @@ import hashlib
 import re
 
 SET_NAME = re.compile("[A-Za-z0-9_.]+")
-REFUSALS = ("member", "form", "layer", "unsupported", "limit")
 
 
 class LoweringRefused(Exception):
