@@ -28,7 +28,6 @@ struct ActionContext {
   std::string input_folder;
   std::string work_folder;     // empty, writable, sized
   std::string kernels_folder;  // board archives, one folder per platform; read-only
-  std::string data_folder;     // HELX's own C sources and linker scripts; read-only
   Emit emit;
 };
 

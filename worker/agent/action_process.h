@@ -35,7 +35,6 @@ struct ActionResult {
 struct HostPaths {
   std::string action_program;  // helx-action
   std::string kernels_folder;
-  std::string data_folder;
   bool allow_unsandboxed = false;
 };
 

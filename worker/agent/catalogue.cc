@@ -4,22 +4,15 @@
 #include "worker/engine/engine.h"
 #include "worker/engine/toolchain.h"
 #include "worker/target/board.h"
-#include "worker/target/qemu.h"
+#include "worker/target/target.h"
 
 namespace helx::agent {
 namespace {
 
-Json ToolToJson(const ToolIdentity& tool) {
-  return Json{{"name", tool.name}, {"version", tool.version}, {"detail", tool.detail}};
-}
-
-absl::StatusOr<ToolIdentity> ToolFromJson(const Json& object, const char* name) {
-  HELX_ASSIGN_OR_RETURN(const Json* value, JsonMember(object, name, "catalogue"));
-  ToolIdentity tool;
-  HELX_ASSIGN_OR_RETURN(tool.name, JsonString(*value, "name", name));
-  HELX_ASSIGN_OR_RETURN(tool.version, JsonString(*value, "version", name));
-  HELX_ASSIGN_OR_RETURN(tool.detail, JsonString(*value, "detail", name));
-  return tool;
+std::vector<std::string> BoardNames() {
+  std::vector<std::string> names;
+  for (const target::Board& board : target::AllBoards()) names.emplace_back(board.platform);
+  return names;
 }
 
 }  // namespace
@@ -36,6 +29,39 @@ const TargetEntry* Catalogue::FindTarget(std::string_view platform) const {
     if (target.platform == platform) return &target;
   }
   return nullptr;
+}
+
+Catalogue ReadCatalogue() {
+  Catalogue catalogue;
+  catalogue.worker_version = HELX_VERSION;
+  const auto toolchain = engine::Toolchain::Find();
+  for (const engine::Engine* engine : engine::AllEngines()) {
+    EngineEntry entry;
+    entry.identity = ToolIdentity{std::string(engine->name()), engine->version(), ""};
+    entry.licence = "Apache-2.0";
+    entry.qualification = "qualified";
+    entry.platforms = BoardNames();
+    catalogue.engines.push_back(std::move(entry));
+  }
+  for (const target::Board& board : target::AllBoards()) {
+    TargetEntry entry;
+    entry.platform = std::string(board.platform);
+    entry.core = std::string(board.core);
+    entry.basis = "qemu-icount";
+    if (toolchain.ok()) {
+      entry.toolchain = toolchain->identity();
+    } else {
+      entry.reason = MessageOf(toolchain.status());
+    }
+    const auto executor = target::MakeTarget(board.platform)->Identity();
+    if (executor.ok()) {
+      entry.executor = *executor;
+    } else {
+      entry.reason = MessageOf(executor.status());
+    }
+    catalogue.targets.push_back(std::move(entry));
+  }
+  return catalogue;
 }
 
 std::string CatalogueToJson(const Catalogue& catalogue) {
@@ -69,7 +95,7 @@ absl::StatusOr<Catalogue> CatalogueFromJson(std::string_view text) {
   HELX_ASSIGN_OR_RETURN(const Json* engines, JsonMember(root, "engines", "catalogue"));
   for (const Json& item : *engines) {
     EngineEntry engine;
-    HELX_ASSIGN_OR_RETURN(engine.identity, ToolFromJson(item, "identity"));
+    HELX_ASSIGN_OR_RETURN(engine.identity, ToolFromJson(item, "identity", "engine"));
     HELX_ASSIGN_OR_RETURN(engine.licence, JsonString(item, "licence", "engine"));
     HELX_ASSIGN_OR_RETURN(engine.qualification, JsonString(item, "qualification", "engine"));
     HELX_ASSIGN_OR_RETURN(engine.reason, JsonString(item, "reason", "engine"));
@@ -85,8 +111,8 @@ absl::StatusOr<Catalogue> CatalogueFromJson(std::string_view text) {
     TargetEntry target;
     HELX_ASSIGN_OR_RETURN(target.platform, JsonString(item, "platform", "target"));
     HELX_ASSIGN_OR_RETURN(target.core, JsonString(item, "core", "target"));
-    HELX_ASSIGN_OR_RETURN(target.executor, ToolFromJson(item, "executor"));
-    HELX_ASSIGN_OR_RETURN(target.toolchain, ToolFromJson(item, "toolchain"));
+    HELX_ASSIGN_OR_RETURN(target.executor, ToolFromJson(item, "executor", "target"));
+    HELX_ASSIGN_OR_RETURN(target.toolchain, ToolFromJson(item, "toolchain", "target"));
     HELX_ASSIGN_OR_RETURN(target.basis, JsonString(item, "basis", "target"));
     HELX_ASSIGN_OR_RETURN(target.reason, JsonString(item, "reason", "target"));
     catalogue.targets.push_back(std::move(target));

@@ -93,14 +93,11 @@ v1::Failure FailureFromOutcome(const Json& outcome) {
 
 // Which objects of a build can be used again: everything but the tensor request.
 absl::StatusOr<std::string> ObjectKey(const FrozenRequest& request) {
-  const auto tool = [](const ToolIdentity& t) {
-    return Json{{"name", t.name}, {"version", t.version}, {"detail", t.detail}};
-  };
   HELX_ASSIGN_OR_RETURN(
       const std::string text,
       CanonicalJson(Json{{"model", request.model.hash},
-                         {"engine", tool(request.engine)},
-                         {"toolchain", tool(request.toolchain)},
+                         {"engine", ToolToJson(request.engine)},
+                         {"toolchain", ToolToJson(request.toolchain)},
                          {"platform", request.platform}}));
   return DigestOf(text).hash;
 }

@@ -5,15 +5,13 @@
 #include <string>
 
 #include "core/base/status.h"
-#include "worker/agent/action_process.h"
 #include "worker/agent/catalogue.h"
 
 namespace helx::agent {
 
 // Makes sure that `folder` holds the archive of every board the catalogue offers, compiling what is missing. Several
 // workers may do so at once. A board whose archive cannot be made gets a reason in the catalogue.
-absl::Status PrepareKernels(const std::string& folder, const HostPaths& paths,
-                            Catalogue* catalogue);
+absl::Status PrepareKernels(const std::string& folder, Catalogue* catalogue);
 
 }  // namespace helx::agent
 

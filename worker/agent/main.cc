@@ -29,7 +29,6 @@ struct Options {
   std::string name;
   std::string state_dir;
   std::string cache_dir;
-  std::string data_dir;
   bool allow_unsandboxed = false;
   bool print_catalogue = false;
 };
@@ -55,17 +54,6 @@ std::string DefaultCacheDir(const Options& options) {
     return std::string(home) + "/.cache/helx";
   }
   return options.state_dir + "/cache";
-}
-
-// Installed beside the programs' prefix, or the source tree this program was built from.
-std::string DefaultDataDir() {
-  if (const char* named = std::getenv("HELX_DATA_DIR"); named != nullptr && *named != '\0') {
-    return named;
-  }
-  const std::string installed = ProgramFolder() + "/../share/helx";
-  std::error_code error;
-  if (std::filesystem::exists(installed + "/worker/runner", error)) return installed;
-  return HELX_SOURCE_DATA_DIR;
 }
 
 v1::WorkerCatalogue ToProto(const Catalogue& catalogue) {
@@ -109,12 +97,11 @@ int Serve(const Options& options) {
   const sigset_t signals = BlockSignals();
   HostPaths paths;
   paths.action_program = ProgramFolder() + "/helx-action";
-  paths.data_folder = options.data_dir.empty() ? DefaultDataDir() : options.data_dir;
   paths.allow_unsandboxed = options.allow_unsandboxed;
   const std::string cache =
       (options.cache_dir.empty() ? DefaultCacheDir(options) : options.cache_dir) + "/kernels";
   Catalogue catalogue = ReadCatalogue();
-  const absl::Status prepared = PrepareKernels(cache, paths, &catalogue);
+  const absl::Status prepared = PrepareKernels(cache, &catalogue);
   if (!prepared.ok()) spdlog::error("{}", prepared.ToString());
   paths.kernels_folder = cache;
 
@@ -150,7 +137,6 @@ int Main(int argc, char** argv) {
   app.add_option("--name", options.name, "stable name of this worker, [A-Za-z0-9._-]{1,64}");
   app.add_option("--state-dir", options.state_dir, "folder for caches and temporary files");
   app.add_option("--cache-dir", options.cache_dir, "folder for compiled kernels");
-  app.add_option("--data-dir", options.data_dir, "folder with HELX's C sources");
   app.add_flag("--allow-unsandboxed", options.allow_unsandboxed,
                "run actions even where this host offers no sandbox");
   app.add_flag("--catalogue", options.print_catalogue, "print what this host can do, and exit");
