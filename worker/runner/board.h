@@ -19,7 +19,7 @@ void helx_board_reset(void) __attribute__((noreturn));
 extern volatile const uint32_t* const helx_board_counter;
 /* The full count at the moment at which the low word read `low`. REQUIRES: called soon after that read. */
 uint64_t helx_board_ticks(uint32_t low);
-/* Instructions executed in `ticks` ticks. */
+/* Instructions from helx_board_init to the moment at which the full count read `ticks`, exactly. */
 uint64_t helx_board_instructions(uint64_t ticks);
 /* Calls helx_limit_entry when the next `instructions` have been executed; 0 calls it off. */
 void helx_board_limit(uint64_t instructions);

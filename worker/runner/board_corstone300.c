@@ -6,7 +6,8 @@
 /* Addresses: Arm DAI0547 (AN547) and the SSE-300 reference manual (101773). */
 #define UART0 ((helx_uart_cmsdk*)0x49303000u)
 #define CNTCR (*(volatile uint32_t*)0x58100000u)   /* system counter: control */
-#define CNTSCR (*(volatile uint32_t*)0x58100010u)  /* ... increment per clock, in 2^-24 */
+#define CNTCV_WRITE_LOW (*(volatile uint32_t*)0x58100008u)
+#define CNTCV_WRITE_HIGH (*(volatile uint32_t*)0x5810000cu)
 #define CNTCV_LOW (*(volatile uint32_t*)0x48101000u)
 #define CNTCV_HIGH (*(volatile uint32_t*)0x48101004u)
 #define TIMER0_CVAL_LOW (*(volatile uint32_t*)0x48000020u)
@@ -18,9 +19,11 @@
 #define CCR (*(volatile uint32_t*)0xe000ed14u)
 #define CCR_LOB (1u << 19)
 
-/* Under -icount shift=5 an instruction takes 32 ns; the counter's 32 MHz clock scaled by 16384000 / 2^24 ticks every
- * 32 ns too: one tick is one instruction. */
-#define COUNTER_SCALE 16384000u
+/* The counter runs at 32 MHz and is not scaled: QEMU rounds down once per rounding stage, and a scale that made one tick of
+ * one instruction would round twice and misread every 125th instruction. Under -icount shift=5 an instruction takes 32 ns,
+ * so n instructions after the counter's start it reads floor(n * 128 / 125). */
+#define TICKS 128u
+#define INSTRUCTIONS 125u
 
 #define INTERRUPTS 96
 
@@ -39,8 +42,9 @@ void helx_board_init(void) {
   CCR |= CCR_LOB; /* low-overhead branches, as an M55 in use runs */
   helx_uart_cmsdk_init(UART0);
   CNTCR = 0;
-  CNTSCR = COUNTER_SCALE;
-  CNTCR = 1u | 1u << 2; /* on, scaled */
+  CNTCV_WRITE_LOW = 0;
+  CNTCV_WRITE_HIGH = 0;
+  CNTCR = 1u; /* on, from zero */
   NVIC_ISER0 = 1u << TIMER0_IRQ;
 }
 
@@ -66,12 +70,19 @@ uint64_t helx_board_ticks(uint32_t low) {
   return ((uint64_t)high << 32 | now) - (uint32_t)(now - low);
 }
 
-uint64_t helx_board_instructions(uint64_t ticks) { return ticks; }
+uint64_t helx_board_instructions(uint64_t ticks) {
+  /* The only n with floor(n * 128 / 125) == ticks. */
+  return (ticks * INSTRUCTIONS + TICKS - 1) / TICKS;
+}
 
 void helx_board_limit(uint64_t instructions) {
   TIMER0_CTL = 0;
   if (instructions == 0) return;
-  const uint64_t at = helx_board_ticks(CNTCV_LOW) + instructions;
+  const uint64_t least =
+      helx_board_ticks(CNTCV_LOW) + (instructions * TICKS + INSTRUCTIONS - 1) / INSTRUCTIONS;
+  /* Four ticks are 125 ns. QEMU rounds a deadline between two nanoseconds down to a moment at which the comparison does not
+   * hold yet, and tries again at that same moment for ever. */
+  const uint64_t at = (least + 3) / 4 * 4;
   TIMER0_CVAL_LOW = (uint32_t)at;
   TIMER0_CVAL_HIGH = (uint32_t)(at >> 32);
   TIMER0_CTL = 1;

@@ -117,7 +117,7 @@ static uint64_t Measure(uint32_t (*invoke)(void), helx_window* window, uint32_t*
    * two the low word passed through zero at most once. */
   const uint64_t end = helx_board_ticks(window->end);
   const uint64_t start = before + (uint32_t)(window->start - (uint32_t)before);
-  return helx_board_instructions(end - start);
+  return helx_board_instructions(end) - helx_board_instructions(start);
 }
 
 static void Calibrate(void) {
