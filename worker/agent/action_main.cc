@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include "worker/agent/action.h"
@@ -23,18 +24,26 @@ void WriteAll(std::string_view bytes) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: helx-action INPUT_FOLDER WORK_FOLDER KERNELS_FOLDER\n");
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: helx-action INPUT_FOLDER KERNELS_FOLDER\n");
     return 2;
+  }
+  // In the sandbox /tmp is memory of its own; elsewhere the folder must not outlive the action.
+  std::string work = "/tmp/helx-action.XXXXXX";
+  if (mkdtemp(work.data()) == nullptr) {
+    std::perror("cannot create a folder in /tmp");
+    return 1;
   }
   helx::agent::ActionContext context;
   context.input_folder = argv[1];
-  context.work_folder = argv[2];
-  context.kernels_folder = argv[3];
+  context.kernels_folder = argv[2];
+  context.work_folder = work;
   context.emit = [](helx::agent::RecordType type, std::string_view name,
                     std::string_view payload) {
     WriteAll(helx::agent::EncodeRecord(type, name, payload));
   };
   helx::agent::RunAction(context);
+  std::error_code ignored;
+  std::filesystem::remove_all(work, ignored);
   return 0;
 }

@@ -1,12 +1,9 @@
 #include "worker/agent/action_process.h"
 
-#include <cstdlib>
-#include <filesystem>
-
 #include "core/bundle/manifest.h"
 #include "worker/agent/action_stream.h"
 #include "worker/runner/runner_sources.h"
-#include "worker/sandbox/process.h"
+#include "worker/sandbox/sandbox.h"
 
 namespace helx::agent {
 namespace {
@@ -63,11 +60,12 @@ absl::StatusOr<ActionResult> RunActionProcess(const HostPaths& paths, const Acti
   RecordReader reader([&](Record record) { return keeper.Take(std::move(record)); });
   absl::Status stream;
 
-  const std::string work = spec.input_folder + ".work";
-  std::error_code error;
-  std::filesystem::create_directories(work, error);
+  sandbox::Sandbox sandbox;
+  sandbox.binds = {{paths.action_program}, {spec.input_folder}, {paths.kernels_folder},
+                   {runner::DataDirectory()}};
+  sandbox.allow_unisolated = paths.allow_unsandboxed;
   sandbox::Command command;
-  command.argv = {paths.action_program, spec.input_folder, work, paths.kernels_folder};
+  command.argv = {paths.action_program, spec.input_folder, paths.kernels_folder};
   command.environment = {"PATH=/usr/bin:/bin", "LC_ALL=C",
                          "HELX_DATA_DIR=" + runner::DataDirectory()};
   command.limit = spec.limit;
@@ -76,8 +74,7 @@ absl::StatusOr<ActionResult> RunActionProcess(const HostPaths& paths, const Acti
     stream = reader.Add(bytes);
     return stream.ok();
   };
-  const auto process = sandbox::Run(command);
-  std::filesystem::remove_all(work, error);
+  const auto process = sandbox::RunSandboxed(sandbox, command);
   if (!process.ok()) return process.status();
 
   if (!process->err.empty()) spec.on_log(process->err);
