@@ -1,4 +1,5 @@
-// Status helpers. Functions of this project return absl::Status or absl::StatusOr and throw nothing.
+// Status helpers. Functions of this project return absl::Status or absl::StatusOr and throw
+// nothing.
 #ifndef HELX_CORE_BASE_STATUS_H_
 #define HELX_CORE_BASE_STATUS_H_
 
@@ -16,8 +17,8 @@ std::string MessageOf(const absl::Status& status);
 // `status` with "context: " before its message; OK stays OK.
 absl::Status Annotate(const absl::Status& status, std::string_view context);
 
-// A status that also carries a stable error code ("artifact_modified") which survives Annotate. The caller decides where
-// the code stands in the message.
+// A status that also carries a stable error code ("artifact_modified") which survives Annotate. The
+// caller decides where the code stands in the message.
 absl::Status WithErrorCode(absl::Status status, std::string_view error_code);
 // The error code of a status made by WithErrorCode, or "".
 std::string ErrorCodeOf(const absl::Status& status);
@@ -34,10 +35,10 @@ absl::Status Internal(std::string_view message);
 #define HELX_CONCAT(a, b) HELX_CONCAT_INNER(a, b)
 
 // Returns from the enclosing function when `expr` is a non-OK absl::Status.
-#define HELX_RETURN_IF_ERROR(expr)                  \
-  do {                                              \
-    absl::Status helx_status = (expr);              \
-    if (!helx_status.ok()) return helx_status;      \
+#define HELX_RETURN_IF_ERROR(expr)             \
+  do {                                         \
+    absl::Status helx_status = (expr);         \
+    if (!helx_status.ok()) return helx_status; \
   } while (false)
 
 // Assigns the value of a StatusOr to `lhs`, or returns its status.

@@ -185,8 +185,8 @@ absl::StatusOr<bool> YamlNode::Boolean() const {
 }
 
 absl::StatusOr<int64_t> YamlNode::Integer(int64_t least, int64_t most) const {
-  const std::string allowed = "a decimal integer from " + std::to_string(least) + " to " +
-                              std::to_string(most);
+  const std::string allowed =
+      "a decimal integer from " + std::to_string(least) + " to " + std::to_string(most);
   if (kind_ != Kind::kScalar || quoted_) {
     return Error("wrong_type", "found " + Found() + "; allowed: " + allowed + ", without quotes");
   }
@@ -194,11 +194,11 @@ absl::StatusOr<int64_t> YamlNode::Integer(int64_t least, int64_t most) const {
   if (!value) {
     const bool leading_zero = scalar_.size() > 1 && scalar_[0] == '0' &&
                               scalar_.find_first_not_of("0123456789") == std::string::npos;
-    return Error("wrong_type",
-                 "found " + Found() +
-                     (leading_zero ? ", which some YAML readers take for octal; allowed: "
-                                   : "; allowed: ") +
-                     allowed + " without leading zero");
+    return Error(
+        "wrong_type",
+        "found " + Found() +
+            (leading_zero ? ", which some YAML readers take for octal; allowed: " : "; allowed: ") +
+            allowed + " without leading zero");
   }
   if (*value < least || *value > most) {
     return Error("out_of_range", "found " + Found() + "; allowed: " + allowed);
@@ -362,7 +362,8 @@ class YamlTreeBuilder : public YAML::EventHandler {
       Refuse(mark, "too_deep", "nested deeper than " + std::to_string(limits_.depth) + " levels");
     }
     if (ExpectsKey() && !key_collection_.has_value()) {
-      // Refused when it closes: to yaml-cpp, many unclosed brackets are keys too, and those are too deep.
+      // Refused when it closes: to yaml-cpp, many unclosed brackets are keys too, and those are too
+      // deep.
       key_collection_ = {open_.size(), mark};
       open_.back().has_key = true;
       open_.back().key = "?";

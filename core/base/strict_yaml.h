@@ -1,8 +1,9 @@
 // A strict reader of one YAML document, over yaml-cpp's event parser.
 //
-// Refused, each with file, line and key path: text that is not UTF-8 or holds control characters, more than one document,
-// anchors and aliases, explicit tags, duplicate keys, keys that are not text, and whatever passes the limits. Scalars are
-// decoded by what the reader of a field expects, never guessed: see yaml_scalar.h for the false friends.
+// Refused, each with file, line and key path: text that is not UTF-8 or holds control characters,
+// more than one document, anchors and aliases, explicit tags, duplicate keys, keys that are not
+// text, and whatever passes the limits. Scalars are decoded by what the reader of a field expects,
+// never guessed: see yaml_scalar.h for the false friends.
 #ifndef HELX_CORE_BASE_STRICT_YAML_H_
 #define HELX_CORE_BASE_STRICT_YAML_H_
 
@@ -21,8 +22,8 @@ namespace helx {
 
 struct YamlLimits {
   size_t bytes = 40u << 20;
-  size_t depth = 32;        // nested mappings and sequences
-  size_t nodes = 100'000;   // scalars (keys included), mappings and sequences
+  size_t depth = 32;       // nested mappings and sequences
+  size_t nodes = 100'000;  // scalars (keys included), mappings and sequences
   size_t key_bytes = 256;
 };
 
@@ -34,7 +35,8 @@ class YamlNode {
   Kind kind() const { return kind_; }
   // "a mapping", "a list", "nothing", or the scalar as it stands, shortened.
   std::string Found() const;
-  // From the document's root: "defaults.fvp.tensor_io.inputs[0].dtype"; "document" for the root itself.
+  // From the document's root: "defaults.fvp.tensor_io.inputs[0].dtype"; "document" for the root
+  // itself.
   std::string Path() const;
   int line() const { return line_; }  // from 1; of the key for a member of a mapping
 
@@ -50,10 +52,12 @@ class YamlNode {
 
   absl::Status ExpectMapping() const;
   absl::Status ExpectSequence() const;
-  // Refuses a member whose key is not among `known`, naming the nearest one. Checks ExpectMapping first.
+  // Refuses a member whose key is not among `known`, naming the nearest one. Checks ExpectMapping
+  // first.
   absl::Status CheckKeys(std::initializer_list<std::string_view> known) const;
 
-  // Text: quoted, or plain and not something another YAML reader would take for a number, boolean or null.
+  // Text: quoted, or plain and not something another YAML reader would take for a number, boolean
+  // or null.
   absl::StatusOr<std::string> Text() const;
   // The same without a copy; valid as long as the document.
   absl::StatusOr<std::string_view> TextView() const;

@@ -101,12 +101,12 @@ std::optional<int64_t> ParsePlainInteger(std::string_view text) {
 
 absl::StatusOr<std::string> ShortestNonNegative(std::string_view text) {
   const std::string lower = Lower(text.substr(0, 16));
-  for (std::string_view word : {".inf", "+.inf", "-.inf", ".nan", "inf", "-inf", "nan",
-                                "infinity"}) {
+  for (std::string_view word :
+       {".inf", "+.inf", "-.inf", ".nan", "inf", "-inf", "nan", "infinity"}) {
     if (lower == word) {
-      return WithErrorCode(InvalidArgument("found " + std::string(word) +
-                                           "; allowed: a finite number >= 0"),
-                           "not_finite");
+      return WithErrorCode(
+          InvalidArgument("found " + std::string(word) + "; allowed: a finite number >= 0"),
+          "not_finite");
     }
   }
   if (!IsJsonNumber(text)) {
@@ -125,9 +125,9 @@ absl::StatusOr<std::string> ShortestNonNegative(std::string_view text) {
                          "not_finite");
   }
   if (value < 0) {
-    return WithErrorCode(InvalidArgument("found " + ShownText(text) +
-                                         "; allowed: a finite number >= 0"),
-                         "negative_number");
+    return WithErrorCode(
+        InvalidArgument("found " + ShownText(text) + "; allowed: a finite number >= 0"),
+        "negative_number");
   }
   char buffer[64];
   const auto written = std::to_chars(buffer, buffer + sizeof buffer, value == 0 ? 0.0 : value);

@@ -1,4 +1,5 @@
-// A bundle: a folder (or its content in the store) with manifest.json, written last, that lists every other file.
+// A bundle: a folder (or its content in the store) with manifest.json, written last, that lists
+// every other file.
 #ifndef HELX_CORE_BUNDLE_MANIFEST_H_
 #define HELX_CORE_BUNDLE_MANIFEST_H_
 
@@ -15,7 +16,7 @@ namespace helx {
 enum class ArtifactRole { kCore, kEvidence, kDiagnostic };
 
 struct Artifact {
-  std::string path;        // relative, '/'-separated, no "." or "..", UTF-8
+  std::string path;  // relative, '/'-separated, no "." or "..", UTF-8
   std::string media_type;
   Digest digest;
   ArtifactRole role = ArtifactRole::kCore;
@@ -43,8 +44,8 @@ struct Manifest {
 
   const Artifact* Find(std::string_view path) const;
 
-  // Hex SHA-256 of the canonical list of the core and evidence artifacts (path, role, SHA-256, size): equal for equal
-  // results, whatever the host's clock said.
+  // Hex SHA-256 of the canonical list of the core and evidence artifacts (path, role, SHA-256,
+  // size): equal for equal results, whatever the host's clock said.
   absl::StatusOr<std::string> ContentDigest() const;
 };
 

@@ -2,6 +2,7 @@
 #ifndef HELX_CORE_BUNDLE_READER_H_
 #define HELX_CORE_BUNDLE_READER_H_
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "core/bundle/manifest.h"
 #include "core/bundle/result.h"
 #include "core/experiment/frozen_request.h"
+#include "core/tensor/input_identity.h"
 
 namespace helx {
 
@@ -18,7 +20,8 @@ namespace helx {
 class BundleSource {
  public:
   virtual ~BundleSource() = default;
-  // Every file of the bundle by relative path, manifest.json included. Folders refuse symbolic links and special files.
+  // Every file of the bundle by relative path, manifest.json included. Folders refuse symbolic
+  // links and special files.
   virtual absl::StatusOr<std::vector<std::string>> List() const = 0;
   virtual absl::StatusOr<std::string> Read(const std::string& path) const = 0;
 };
@@ -30,18 +33,24 @@ struct LoadedBundle {
   std::string manifest_text;
   FrozenRequest request;
   ResultDocument result;
-  std::string content_digest;
+  std::string content_digest;                          // hex
+  std::map<std::string, std::string> request_tensors;  // of request.json, by hex SHA-256
   std::shared_ptr<const BundleSource> source;
 
-  // The bytes of a retained output. REQUIRES: the sample captured it.
+  // The bytes of a retained output, checked against the manifest again. NOT_FOUND when the sample
+  // did not capture it.
   absl::StatusOr<std::string> Output(size_t sample, size_t output) const;
 };
 
-// Verifies artifact hashes and sizes, paths, unlisted and missing files, request and result against each other, tensor
-// storage, runner signatures, the tensor request's compiled digest, and every numerical verdict.
-// Errors carry a stable code as a prefix of the message, for instance "artifact_modified: ...": see docs/formats.md.
+// Verifies artifact hashes and sizes, paths, unlisted and missing files, request and result against
+// each other, tensor storage, runner signatures, the tensor request's compiled digest, and every
+// numerical verdict. Errors carry a stable code as a prefix of the message, for instance
+// "artifact_modified: ...": see docs/formats.md.
 absl::StatusOr<LoadedBundle> LoadBundle(std::shared_ptr<const BundleSource> source);
 absl::StatusOr<LoadedBundle> LoadBundle(const std::string& folder);
+
+// What the model was fed, as stored: helx.inputs/v1, or null with the reason.
+absl::StatusOr<InputIdentity> BundleInputIdentity(const LoadedBundle& bundle);
 
 }  // namespace helx
 

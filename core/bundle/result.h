@@ -16,7 +16,8 @@
 
 namespace helx {
 
-// A counter that may be unavailable: then `value` is empty and `reason` says why; never 0 for "not counted".
+// A counter that may be unavailable: then `value` is empty and `reason` says why; never 0 for "not
+// counted".
 struct Metric {
   std::optional<int64_t> value;
   std::string basis;     // "qemu-icount", "elf", "runner", ...
@@ -50,6 +51,9 @@ struct Verification {
   std::vector<TensorVerdict> tensors;
 };
 
+// The JSON of a verdict, as in result.json.
+Json VerificationToJson(const Verification& verification);
+
 struct Sample {
   int64_t index = 0;
   Metric instructions;
@@ -59,12 +63,12 @@ struct Sample {
 };
 
 struct MemoryFigures {
-  Metric rom_bytes;          // code + constants + weights in the image
+  Metric rom_bytes;  // code + constants + weights in the image
   Metric text_bytes;
-  Metric rodata_bytes;       // constants without weights
+  Metric rodata_bytes;  // constants without weights
   Metric weight_bytes;
-  Metric ram_bytes;          // data + bss: arena, variables, runner
-  Metric arena_bytes;        // activations + scratch
+  Metric ram_bytes;    // data + bss: arena, variables, runner
+  Metric arena_bytes;  // activations + scratch
   Metric variable_bytes;
   Metric stack_high_water_bytes;
 };
@@ -82,19 +86,22 @@ struct ResultDocument {
   std::string image_sha256;
   Digest model;
 
-  bool executed = false;         // false: a build-only bundle
-  std::string input_intent;      // "explicit" | "implicit_zeros"
-  std::vector<std::vector<RetainedTensor>> inputs;  // per input set
+  bool executed = false;                            // false: a build-only bundle
+  std::string input_intent;                         // "explicit" | "implicit_zeros"
+  std::vector<std::vector<RetainedTensor>> inputs;  // per input set; no set without capture
   std::vector<TensorSpec> outputs;
   std::vector<BoundReference> references;
   std::vector<std::vector<std::string>> reference_paths;  // per reference, per tensor
   ComparisonEntry comparison;
-  std::string tensor_request_digest;  // as reported by the runner
+  std::string
+      tensor_request_digest;  // hex; as reported by the runner, or as compiled when not executed
 
   std::vector<Sample> samples;
   MemoryFigures memory;
 
+  Json ToJson() const;
   absl::StatusOr<std::string> Canonical() const;
+  // Refuses unknown members and any text but the canonical one.
   static absl::StatusOr<ResultDocument> Parse(std::string_view text);
 
   // "match" | "mismatch" | "not_compared" over all samples.

@@ -8,6 +8,7 @@
 
 #include "core/base/status.h"
 #include "core/bundle/manifest.h"
+#include "core/bundle/request_file.h"
 
 namespace helx {
 
@@ -16,6 +17,7 @@ class BundleWriter {
   // REQUIRES: `folder` exists and is empty.
   explicit BundleWriter(std::string folder) : folder_(std::move(folder)) {}
 
+  // INVALID_ARGUMENT for an unsafe or repeated path; RESOURCE_EXHAUSTED when the disk is full.
   absl::Status Add(const std::string& path, std::string_view content, std::string media_type,
                    ArtifactRole role);
   void AddIssue(Issue issue) { manifest_.issues.push_back(std::move(issue)); }
@@ -26,11 +28,6 @@ class BundleWriter {
   std::string folder_;
   Manifest manifest_;
 };
-
-// request.json: {"schema":"helx.request-file/v1","request":<helx.request/v1>,"tensors":{sha256: hex}}: the frozen request
-// together with its own input and reference bytes (zero-filled inputs are left out: they follow from the request).
-absl::StatusOr<std::string> RequestFile(const FrozenRequest& request,
-                                        const std::vector<std::string>& tensor_contents);
 
 }  // namespace helx
 

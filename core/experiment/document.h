@@ -1,7 +1,7 @@
 // experiment.yaml: the strict reader, and its expansion into job documents.
 //
-// Grammar: docs/formats.md. Every error names file, line, key path, what was found and what is allowed; an unknown key also
-// names the nearest known one.
+// Grammar: docs/formats.md. Every error names file, line, key path, what was found and what is
+// allowed; an unknown key also names the nearest known one.
 #ifndef HELX_CORE_EXPERIMENT_DOCUMENT_H_
 #define HELX_CORE_EXPERIMENT_DOCUMENT_H_
 
@@ -20,25 +20,27 @@
 namespace helx {
 
 struct DocumentLimits {
-  size_t document_bytes = 40u << 20;          // with tensor literals
-  size_t plain_document_bytes = 1u << 20;     // without
+  size_t document_bytes = 40u << 20;       // with tensor literals
+  size_t plain_document_bytes = 1u << 20;  // without
   size_t depth = 32;
   size_t nodes = 100'000;
-  int64_t tensor_bytes = int64_t{16} << 20;   // inputs + reference data of one request
+  int64_t tensor_bytes = int64_t{16} << 20;  // inputs + reference data of one request
   int64_t samples = 1000;
   int64_t warmups = 1000;
   int64_t model_bytes = int64_t{64} << 20;
-  int64_t output_bytes = int64_t{16} << 20;   // measured outputs of one request with capture
-  size_t jobs = 1000;                         // models x runs of one document
-  int64_t all_tensor_bytes = int64_t{256} << 20;  // inputs + reference data over all jobs of one document
+  int64_t output_bytes = int64_t{16} << 20;  // measured outputs of one request with capture
+  size_t jobs = 1000;                        // models x runs of one document
+  int64_t all_tensor_bytes = int64_t{256}
+                             << 20;  // inputs + reference data over all jobs of one document
 };
 
-// A tensor given in a document: its metadata and either literal bytes or a file beside the document.
+// A tensor given in a document: its metadata and either literal bytes or a file beside the
+// document.
 struct TensorEntry {
   TensorSpec spec;
   std::string bytes;  // from `hex`, or from `file` once resolved
   std::string file;   // as written; empty for hex
-  Digest digest;      // of the bytes; set by both parsers, computed by JobDocument where it is empty
+  Digest digest;  // of the bytes; set by both parsers, computed by JobDocument where it is empty
 
   // Where the bytes were written does not count.
   friend bool operator==(const TensorEntry& a, const TensorEntry& b) {
@@ -71,9 +73,9 @@ struct ReferenceEntry {
 };
 
 struct TensorIoEntry {
-  std::vector<TensorEntry> inputs;                        // empty: implicit zeros
-  std::vector<std::vector<TensorEntry>> input_sequence;   // extension; excludes inputs
-  std::vector<ReferenceEntry> references;                 // one per sample, or none
+  std::vector<TensorEntry> inputs;                       // empty: implicit zeros
+  std::vector<std::vector<TensorEntry>> input_sequence;  // extension; excludes inputs
+  std::vector<ReferenceEntry> references;                // one per sample, or none
   ComparisonEntry comparison;
 
   friend bool operator==(const TensorIoEntry&, const TensorIoEntry&) = default;
@@ -81,10 +83,10 @@ struct TensorIoEntry {
 
 // One job as the document asks for it: defaults with one run's overrides applied.
 struct JobEntry {
-  std::string run;         // empty when `runs` is not written
-  std::string model_path;  // as written
-  std::string model_stem;  // file name without its last ending
-  std::string bundle_path; // below the results folder: "name", "name/run", "name/run/stem"
+  std::string run;          // empty when `runs` is not written
+  std::string model_path;   // as written
+  std::string model_stem;   // file name without its last ending
+  std::string bundle_path;  // below the results folder: "name", "name/run", "name/run/stem"
   std::string engine = "builtin";
   std::string platform = "corstone-300";
   int64_t warmup = 0;
@@ -103,25 +105,31 @@ struct Experiment {
   friend bool operator==(const Experiment&, const Experiment&) = default;
 };
 
-// Reads the bytes of a file named in a document (relative to it). Injected, so that the reader itself touches no disk.
+// Reads the bytes of a file named in a document (relative to it). Injected, so that the reader
+// itself touches no disk.
 using FileReader = std::function<absl::StatusOr<std::string>(const std::string& path)>;
 
-// Parses and checks a document. `file_name` is for messages. Literals are decoded and every `file:` of a tensor is read
-// with `read_file` (models are not). INVALID_ARGUMENT for whatever the grammar does not allow.
-// Every error carries a code (ErrorCodeOf), which also ends its message in brackets; docs/formats.md lists them.
+// Parses and checks a document. `file_name` is for messages. Literals are decoded and every `file:`
+// of a tensor is read with `read_file` (models are not). INVALID_ARGUMENT for whatever the grammar
+// does not allow. Every error carries a code (ErrorCodeOf), which also ends its message in
+// brackets; docs/formats.md lists them.
 absl::StatusOr<Experiment> ParseExperiment(std::string_view yaml, const std::string& file_name,
                                            const FileReader& read_file,
                                            const DocumentLimits& limits = {});
 
-// The document again, with every tensor as explicit hexadecimal, as YAML text that parses to an equal Experiment.
+// The document again, with every tensor as explicit hexadecimal, as YAML text that parses to an
+// equal Experiment.
 std::string SaveExperiment(const Experiment& experiment);
 
-// Schema helx.document/v1: what the wire carries for one job. Tensors by digest; the model by digest.
+// Schema helx.document/v1: what the wire carries for one job. Tensors by digest; the model by
+// digest.
 // {"schema","acquisition":{"samples","state","warmup"},"engine","execute","model":{"sha256","size"},"platform",
-//  "tensor_io": null | {"inputs":[{spec..., "sha256","size"}],"input_sequence":[[...]],"references":[...],"comparison":{...}}}
+//  "tensor_io": null | {"inputs":[{spec...,
+//  "sha256","size"}],"input_sequence":[[...]],"references":[...],"comparison":{...}}}
 Json JobDocument(const JobEntry& job, const Digest& model);
 
-// The same read back: tensor bytes stay empty, their digests are set; name, run, model_path and bundle_path are unknown.
+// The same read back: tensor bytes stay empty, their digests are set; name, run, model_path and
+// bundle_path are unknown.
 struct ParsedJobDocument {
   JobEntry job;
   Digest model;
@@ -134,7 +142,8 @@ absl::StatusOr<ParsedJobDocument> ParseJobDocument(std::string_view canonical,
 Json ComparisonToJson(const ComparisonEntry& comparison);
 absl::StatusOr<ComparisonEntry> ComparisonFromJson(const Json& value, std::string_view where);
 
-// Every blob a job document names: the model, then the tensors in written order, without repetition.
+// Every blob a job document names: the model, then the tensors in written order, without
+// repetition.
 absl::StatusOr<std::vector<Digest>> DocumentBlobs(std::string_view canonical);
 
 }  // namespace helx

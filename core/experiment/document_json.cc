@@ -92,9 +92,8 @@ absl::StatusOr<TensorIoEntry> PolicyFromJson(const Json& value) {
   HELX_ASSIGN_OR_RETURN(policy.inputs, TensorsFromJson(*inputs, where + ".inputs"));
   HELX_ASSIGN_OR_RETURN(const Json* sequence, ListMember(value, "input_sequence", where));
   for (size_t i = 0; i < sequence->size(); ++i) {
-    HELX_ASSIGN_OR_RETURN(
-        policy.input_sequence.emplace_back(),
-        TensorsFromJson((*sequence)[i], ItemPath(where + ".input_sequence", i)));
+    HELX_ASSIGN_OR_RETURN(policy.input_sequence.emplace_back(),
+                          TensorsFromJson((*sequence)[i], ItemPath(where + ".input_sequence", i)));
   }
   HELX_ASSIGN_OR_RETURN(const Json* references, ListMember(value, "references", where));
   for (size_t i = 0; i < references->size(); ++i) {
@@ -104,8 +103,9 @@ absl::StatusOr<TensorIoEntry> PolicyFromJson(const Json& value) {
     HELX_ASSIGN_OR_RETURN(reference.origin, JsonString(item, "origin", path));
     if (reference.origin != "files" && reference.origin != "host_litert" &&
         reference.origin != "other") {
-      return Refuse(path + ".origin", "not_allowed",
-                    "found " + ShownText(reference.origin) + "; allowed: files, host_litert, other");
+      return Refuse(
+          path + ".origin", "not_allowed",
+          "found " + ShownText(reference.origin) + "; allowed: files, host_litert, other");
     }
     HELX_ASSIGN_OR_RETURN(reference.description, JsonString(item, "description", path));
     HELX_ASSIGN_OR_RETURN(const Json* tensors, JsonMember(item, "tensors", path));
@@ -113,8 +113,7 @@ absl::StatusOr<TensorIoEntry> PolicyFromJson(const Json& value) {
     policy.references.push_back(std::move(reference));
   }
   HELX_ASSIGN_OR_RETURN(const Json* comparison, JsonMember(value, "comparison", where));
-  HELX_ASSIGN_OR_RETURN(policy.comparison,
-                        ComparisonFromJson(*comparison, where + ".comparison"));
+  HELX_ASSIGN_OR_RETURN(policy.comparison, ComparisonFromJson(*comparison, where + ".comparison"));
   if (const auto problem = CheckTensorLists(policy)) {
     return Refuse(where + "." + problem->path, problem->code, problem->message);
   }
@@ -163,9 +162,8 @@ absl::StatusOr<ToleranceText> ToleranceFromJson(const Json& value, const std::st
 Json ComparisonToJson(const ComparisonEntry& comparison) {
   Json per_tensor = Json::array();
   for (const auto& [output, tolerance] : comparison.per_tensor) {
-    per_tensor.push_back(Json{{"absolute", tolerance.absolute},
-                              {"output", output},
-                              {"relative", tolerance.relative}});
+    per_tensor.push_back(Json{
+        {"absolute", tolerance.absolute}, {"output", output}, {"relative", tolerance.relative}});
   }
   const ToleranceText& all = comparison.default_tolerance;
   return Json{{"default", Json{{"absolute", all.absolute}, {"relative", all.relative}}},
@@ -199,15 +197,14 @@ absl::StatusOr<ComparisonEntry> ComparisonFromJson(const Json& value, std::strin
 }
 
 Json JobDocument(const JobEntry& job, const Digest& model) {
-  return Json{{"acquisition", Json{{"samples", job.samples},
-                                   {"state", job.state},
-                                   {"warmup", job.warmup}}},
-              {"engine", job.engine},
-              {"execute", job.execute},
-              {"model", DigestToJson(model)},
-              {"platform", job.platform},
-              {"schema", std::string(kSchema)},
-              {"tensor_io", job.tensor_io ? PolicyToJson(*job.tensor_io) : Json()}};
+  return Json{
+      {"acquisition", Json{{"samples", job.samples}, {"state", job.state}, {"warmup", job.warmup}}},
+      {"engine", job.engine},
+      {"execute", job.execute},
+      {"model", DigestToJson(model)},
+      {"platform", job.platform},
+      {"schema", std::string(kSchema)},
+      {"tensor_io", job.tensor_io ? PolicyToJson(*job.tensor_io) : Json()}};
 }
 
 absl::StatusOr<ParsedJobDocument> ParseJobDocument(std::string_view canonical,
@@ -227,8 +224,8 @@ absl::StatusOr<ParsedJobDocument> ParseJobDocument(std::string_view canonical,
   HELX_ASSIGN_OR_RETURN(parsed.model, DigestFromJson(*model, "model"));
   if (parsed.model.size_bytes > limits.model_bytes) {
     return Refuse("model.size", "model_too_large",
-                  "found " + std::to_string(parsed.model.size_bytes) + " bytes; allowed: " +
-                      std::to_string(limits.model_bytes));
+                  "found " + std::to_string(parsed.model.size_bytes) +
+                      " bytes; allowed: " + std::to_string(limits.model_bytes));
   }
   HELX_ASSIGN_OR_RETURN(job.engine, ToolName(value, "engine"));
   HELX_ASSIGN_OR_RETURN(job.platform, ToolName(value, "platform"));
@@ -248,8 +245,8 @@ absl::StatusOr<ParsedJobDocument> ParseJobDocument(std::string_view canonical,
     HELX_ASSIGN_OR_RETURN(job.tensor_io, PolicyFromJson(*policy));
   }
   if (const auto problem = CheckAcquisition(job, limits)) {
-    return Refuse(problem->path.empty() ? "tensor_io" : "tensor_io." + problem->path,
-                  problem->code, problem->message);
+    return Refuse(problem->path.empty() ? "tensor_io" : "tensor_io." + problem->path, problem->code,
+                  problem->message);
   }
   // What was read must be all there is: this refuses unknown members and every other spelling.
   HELX_ASSIGN_OR_RETURN(const std::string again, CanonicalJson(JobDocument(job, parsed.model)));

@@ -92,8 +92,7 @@ class SettingsReader {
  private:
   absl::Status ApplyFvp(const YamlNode& fvp, Settings* settings) {
     HELX_RETURN_IF_ERROR(fvp.CheckKeys({"enabled", "tensor_io", "bus_trace", "fence"}));
-    HELX_RETURN_IF_ERROR(
-        CheckReserved(fvp, "bus_trace", "reserved_fvp_bus_trace", "bus tracing"));
+    HELX_RETURN_IF_ERROR(CheckReserved(fvp, "bus_trace", "reserved_fvp_bus_trace", "bus tracing"));
     HELX_RETURN_IF_ERROR(CheckReserved(fvp, "fence", "reserved_fvp_fence", "fencing"));
     if (const YamlNode* enabled = fvp.Find("enabled")) {
       HELX_ASSIGN_OR_RETURN(settings->job.execute, enabled->Boolean());
@@ -180,7 +179,8 @@ class ExperimentReader {
       return absl::OkStatus();
     }
     if (model_->items().empty()) {
-      return model_->Error("empty_list", "found an empty list; allowed: a path, or a list of paths");
+      return model_->Error("empty_list",
+                           "found an empty list; allowed: a path, or a list of paths");
     }
     for (const YamlNode* item : model_->items()) {
       HELX_ASSIGN_OR_RETURN(models_.emplace_back(), ReadModel(*item));
@@ -225,10 +225,9 @@ class ExperimentReader {
 
   absl::Status CheckAllTensors(const YamlNode& blame, int64_t bytes) const {
     if (bytes <= limits_.all_tensor_bytes) return absl::OkStatus();
-    return blame.Error("tensor_bytes_exceeded",
-                       "inputs and reference data of all jobs pass " +
-                           std::to_string(limits_.all_tensor_bytes) +
-                           " bytes here; split the document");
+    return blame.Error("tensor_bytes_exceeded", "inputs and reference data of all jobs pass " +
+                                                    std::to_string(limits_.all_tensor_bytes) +
+                                                    " bytes here; split the document");
   }
 
   absl::Status AddJob(const ModelPath& model, const Settings& run) {
@@ -239,10 +238,12 @@ class ExperimentReader {
     if (!job.run.empty()) job.bundle_path += "/" + job.run;
     if (model_->kind() == YamlNode::Kind::kSequence) job.bundle_path += "/" + model.stem;
     if (!bundle_paths_.insert(job.bundle_path).second) {
-      const YamlNode* blame = root_.Find("runs") && models_.size() == 1 ? root_.Find("runs") : model_;
-      return blame->Error("equal_bundle_paths",
-                          "two jobs would leave their bundle in results/" + job.bundle_path +
-                              "; give the runs different names and the models different file names");
+      const YamlNode* blame =
+          root_.Find("runs") && models_.size() == 1 ? root_.Find("runs") : model_;
+      return blame->Error(
+          "equal_bundle_paths",
+          "two jobs would leave their bundle in results/" + job.bundle_path +
+              "; give the runs different names and the models different file names");
     }
     if (const auto problem = CheckAcquisition(job, limits_)) {
       return run.tensor_io->Nearest(problem->path).Error(problem->code, problem->message);
@@ -279,10 +280,10 @@ absl::StatusOr<Experiment> ParseExperiment(std::string_view yaml, const std::str
   HELX_ASSIGN_OR_RETURN(Experiment experiment, reader.Read());
   const size_t plain = yaml.size() - std::min(yaml.size(), reader.literal_bytes());
   if (plain > limits.plain_document_bytes) {
-    return document->root().Error(
-        "document_too_large", "the document has " + std::to_string(plain) +
-                                  " bytes without its tensor literals; the limit is " +
-                                  std::to_string(limits.plain_document_bytes));
+    return document->root().Error("document_too_large",
+                                  "the document has " + std::to_string(plain) +
+                                      " bytes without its tensor literals; the limit is " +
+                                      std::to_string(limits.plain_document_bytes));
   }
   return experiment;
 }

@@ -1,6 +1,6 @@
 // Experiment -> YAML.
-#include "core/base/hex.h"
 #include "core/base/file.h"
+#include "core/base/hex.h"
 #include "core/experiment/document.h"
 
 namespace helx {
@@ -16,9 +16,10 @@ std::string Number(int64_t value) { return std::to_string(value); }
 void AppendTensor(const TensorEntry& tensor, const std::string& indent, std::string* out) {
   std::string shape;
   for (int64_t dim : tensor.spec.shape) shape += (shape.empty() ? "" : ", ") + Number(dim);
-  *out += indent + "- {index: " + Number(tensor.spec.index) + ", name: " +
-          Quoted(tensor.spec.name) + ", dtype: " + std::string(DTypeName(tensor.spec.dtype)) +
-          ", shape: [" + shape + "], hex: \"" + HexEncode(AsBytes(tensor.bytes)) + "\"}\n";
+  *out += indent + "- {index: " + Number(tensor.spec.index) +
+          ", name: " + Quoted(tensor.spec.name) +
+          ", dtype: " + std::string(DTypeName(tensor.spec.dtype)) + ", shape: [" + shape +
+          "], hex: \"" + HexEncode(AsBytes(tensor.bytes)) + "\"}\n";
 }
 
 void AppendTolerance(const ToleranceText& tolerance, std::string* out) {
@@ -29,8 +30,8 @@ void AppendComparison(const ComparisonEntry& comparison, const std::string& inde
                       std::string* out) {
   *out += indent + "comparison:\n" + indent + "  default: {";
   AppendTolerance(comparison.default_tolerance, out);
-  *out += "\n" + indent + "  nan: " + (comparison.nan_match_both ? "match_both" : "never_match") +
-          "\n";
+  *out +=
+      "\n" + indent + "  nan: " + (comparison.nan_match_both ? "match_both" : "never_match") + "\n";
   if (comparison.per_tensor.empty()) return;
   *out += indent + "  per_tensor:\n";
   for (const auto& [output, tolerance] : comparison.per_tensor) {

@@ -20,8 +20,8 @@ std::string ShapeText(const TensorSpec& spec) {
 absl::Status CheckSpec(const TensorSpec& found, const TensorSpec& model, const std::string& path) {
   if (found.index != model.index) {
     return Refuse(path + ".index", "wrong_order",
-                  "found " + std::to_string(found.index) + "; allowed: " +
-                      std::to_string(model.index) + " (model-index order)");
+                  "found " + std::to_string(found.index) +
+                      "; allowed: " + std::to_string(model.index) + " (model-index order)");
   }
   if (found.name != model.name) {
     return Refuse(path + ".name", "wrong_name",
@@ -109,8 +109,8 @@ absl::Status CheckInterface(const std::vector<TensorSpec>& specs, const char* ki
       return Refuse("model", std::string("dynamic_") + kind, MessageOf(size.status()));
     }
     if (!IsUtf8(specs[i].name)) {
-      return Refuse("model", "name_not_utf8", std::string("the name of ") + kind + " " +
-                                                  std::to_string(i) + " is not UTF-8");
+      return Refuse("model", "name_not_utf8",
+                    std::string("the name of ") + kind + " " + std::to_string(i) + " is not UTF-8");
     }
   }
   return absl::OkStatus();
@@ -156,10 +156,10 @@ absl::StatusOr<FrozenRequest> Freeze(
   const TensorIoEntry policy = job.tensor_io.value_or(TensorIoEntry());
   request.tensors.explicit_inputs = !policy.inputs.empty() || !policy.input_sequence.empty();
   for (size_t i = 0; i < policy.input_sequence.size(); ++i) {
-    HELX_ASSIGN_OR_RETURN(request.tensors.input_sets.emplace_back(),
-                          binder.Bind(policy.input_sequence[i], facts.inputs,
-                                      "tensor_io.input_sequence[" + std::to_string(i) + "]",
-                                      "input"));
+    HELX_ASSIGN_OR_RETURN(
+        request.tensors.input_sets.emplace_back(),
+        binder.Bind(policy.input_sequence[i], facts.inputs,
+                    "tensor_io.input_sequence[" + std::to_string(i) + "]", "input"));
   }
   if (!policy.inputs.empty()) {
     HELX_ASSIGN_OR_RETURN(request.tensors.input_sets.emplace_back(),

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-
 #include "core/base/sha256.h"
 
 namespace helx {
@@ -114,8 +113,9 @@ absl::StatusOr<Acquisition> AcquisitionFromJson(const Json& object, std::string_
   HELX_ASSIGN_OR_RETURN(acquisition.capture, JsonBool(*value, "capture", path));
   if (acquisition.warmup < 0 || acquisition.samples < 1 ||
       (acquisition.state != "reset" && acquisition.state != "carry")) {
-    return InvalidArgument(path + " is not an acquisition: warmup >= 0, samples >= 1, state reset "
-                                  "or carry");
+    return InvalidArgument(path +
+                           " is not an acquisition: warmup >= 0, samples >= 1, state reset "
+                           "or carry");
   }
   return acquisition;
 }
@@ -226,6 +226,9 @@ absl::StatusOr<FrozenRequest> FrozenRequest::FromJson(const Json& value) {
   const size_t references = request.tensors.references.size();
   if (references != 0 && !per_sample(references)) {
     return InvalidArgument("request.tensors.references holds neither none nor one per sample");
+  }
+  if ((request.tensors.explicit_inputs || references != 0) && !request.acquisition.capture) {
+    return InvalidArgument("request has explicit inputs or references without capture");
   }
   if (request.ToJson() != value) return InvalidArgument("request holds unknown members");
   return request;

@@ -1,5 +1,6 @@
-// The frozen request: every input bound by digest, every tool named exactly. A pure value; its canonical JSON is its
-// identity (helx.request/v1:sha256:...), and the build and run keys are projections of it.
+// The frozen request: every input bound by digest, every tool named exactly. A pure value; its
+// canonical JSON is its identity (helx.request/v1:sha256:...), and the build and run keys are
+// projections of it.
 #ifndef HELX_CORE_EXPERIMENT_FROZEN_REQUEST_H_
 #define HELX_CORE_EXPERIMENT_FROZEN_REQUEST_H_
 
@@ -32,11 +33,11 @@ struct BoundReference {
   friend bool operator==(const BoundReference&, const BoundReference&) = default;
 };
 
-// helx.tensor-request/v1: what goes into the runner and what its outputs are held to. Its SHA-256 is compiled into the
-// image. Capture and the acquisition are not part of it.
+// helx.tensor-request/v1: what goes into the runner and what its outputs are held to. Its SHA-256
+// is compiled into the image. Capture and the acquisition are not part of it.
 struct TensorRequest {
-  bool explicit_inputs = false;                       // false: implicit_zeros
-  std::vector<std::vector<BoundTensor>> input_sets;   // one set, or one per sample
+  bool explicit_inputs = false;                      // false: implicit_zeros
+  std::vector<std::vector<BoundTensor>> input_sets;  // one set, or one per sample
   std::vector<TensorSpec> outputs;
   std::vector<BoundReference> references;
   ComparisonEntry comparison;
@@ -84,14 +85,15 @@ struct FrozenRequest {
   static absl::StatusOr<FrozenRequest> FromJson(const Json& value);
   static absl::StatusOr<FrozenRequest> Parse(std::string_view canonical);
 
-  // Hex SHA-256 of the projection that can change the image: model, engine, toolchain, platform, tensor-request digest.
+  // Hex SHA-256 of the projection that can change the image: model, engine, toolchain, platform,
+  // tensor-request digest.
   absl::StatusOr<std::string> BuildKey() const;
   // Hex SHA-256 of {build key, target, acquisition}.
   absl::StatusOr<std::string> RunKey() const;
 };
 
-// {"detail","name","version"} and {"capture","samples","state","warmup"}: shared by request and result. The readers take
-// the enclosing object and name the member's path in errors.
+// {"detail","name","version"} and {"capture","samples","state","warmup"}: shared by request and
+// result. The readers take the enclosing object and name the member's path in errors.
 Json ToolToJson(const ToolIdentity& tool);
 absl::StatusOr<ToolIdentity> ToolFromJson(const Json& object, const char* name,
                                           std::string_view where);
@@ -107,9 +109,10 @@ struct FreezeFacts {
   ToolIdentity target;
 };
 
-// Binds a job document. Checks inputs and references against the model's interface: order, name, dtype, shape, byte
-// length, boolean bytes (via `tensor_bytes`, which returns the content of a digest), counts and limits. The first
-// disagreement is INVALID_ARGUMENT naming the key path, what was found and what is allowed.
+// Binds a job document. Checks inputs and references against the model's interface: order, name,
+// dtype, shape, byte length, boolean bytes (via `tensor_bytes`, which returns the content of a
+// digest), counts and limits. The first disagreement is INVALID_ARGUMENT naming the key path, what
+// was found and what is allowed.
 absl::StatusOr<FrozenRequest> Freeze(
     const ParsedJobDocument& document, const FreezeFacts& facts,
     const std::function<absl::StatusOr<std::string>(const Digest&)>& tensor_bytes,

@@ -17,8 +17,9 @@ class PolicyReader {
 
   absl::StatusOr<TensorIoEntry> Read(const YamlNode& node) {
     if (node.kind() == YamlNode::Kind::kNull) {
-      return node.Error("wrong_type",
-                        "found nothing; write {} to capture with zero inputs, or leave the key out");
+      return node.Error(
+          "wrong_type",
+          "found nothing; write {} to capture with zero inputs, or leave the key out");
     }
     HELX_RETURN_IF_ERROR(node.CheckKeys({"inputs", "references", "comparison", "input_sequence"}));
     TensorIoEntry policy;
@@ -64,9 +65,9 @@ class PolicyReader {
     HELX_ASSIGN_OR_RETURN(const YamlNode* name, RequiredMember(node, "name"));
     HELX_ASSIGN_OR_RETURN(spec.name, name->Text());
     HELX_ASSIGN_OR_RETURN(const YamlNode* dtype, RequiredMember(node, "dtype"));
-    HELX_ASSIGN_OR_RETURN(const std::string dtype_name,
-                          dtype->OneOf({"bool", "int8", "uint8", "int16", "int32", "int64",
-                                        "float16", "float32"}));
+    HELX_ASSIGN_OR_RETURN(
+        const std::string dtype_name,
+        dtype->OneOf({"bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float32"}));
     spec.dtype = *DTypeFromName(dtype_name);
     HELX_ASSIGN_OR_RETURN(const YamlNode* shape, RequiredMember(node, "shape"));
     HELX_RETURN_IF_ERROR(shape->ExpectSequence());
@@ -109,9 +110,9 @@ class PolicyReader {
     // Checked while reading too, so that many files cannot fill the memory before the sum is known.
     bytes_ += static_cast<int64_t>(tensor.bytes.size());
     if (bytes_ > limits_.tensor_bytes) {
-      return source.Error("tensor_bytes_exceeded",
-                          "inputs and reference data pass " +
-                              std::to_string(limits_.tensor_bytes) + " bytes here");
+      return source.Error(
+          "tensor_bytes_exceeded",
+          "inputs and reference data pass " + std::to_string(limits_.tensor_bytes) + " bytes here");
     }
     tensor.digest = DigestOf(tensor.bytes);
     return tensor;

@@ -20,8 +20,8 @@ std::optional<PolicyProblem> CheckList(const std::vector<TensorEntry>& tensors,
     const TensorSpec& spec = tensors[i].spec;
     if (spec.index != static_cast<int64_t>(i)) {
       return PolicyProblem{At(list, i) + ".index", "wrong_order",
-                           "found " + std::to_string(spec.index) + "; allowed: " +
-                               std::to_string(i) +
+                           "found " + std::to_string(spec.index) +
+                               "; allowed: " + std::to_string(i) +
                                " (tensors stand in model-index order, all of them, from 0)"};
     }
     if (!names.insert(spec.name).second) {
@@ -50,7 +50,8 @@ std::optional<PolicyProblem> CheckTensorLists(const TensorIoEntry& policy) {
   for (size_t i = 0; i < policy.input_sequence.size(); ++i) {
     const std::string set = At("input_sequence", i);
     if (policy.input_sequence[i].empty()) {
-      return PolicyProblem{set, "empty_list", "found no tensors; allowed: every input of the model"};
+      return PolicyProblem{set, "empty_list",
+                           "found no tensors; allowed: every input of the model"};
     }
     if (auto problem = CheckList(policy.input_sequence[i], set)) return problem;
   }
@@ -87,8 +88,7 @@ std::optional<PolicyProblem> CheckAcquisition(const JobEntry& job, const Documen
     if (job.warmup != 0 || job.state != "carry") {
       return PolicyProblem{"input_sequence", "sequence_acquisition",
                            "found warmup: " + std::to_string(job.warmup) + " and state: " +
-                               job.state +
-                               "; an input sequence needs warmup: 0 and state: carry"};
+                               job.state + "; an input sequence needs warmup: 0 and state: carry"};
     }
   }
   const int64_t bytes = PolicyBytes(policy);

@@ -6,8 +6,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "core/base/hex.h"
 #include "core/base/file.h"
+#include "core/base/hex.h"
 #include "core/tensor/dyadic.h"
 #include "core/tensor/float16.h"
 #include "core/tensor/tensor_data.h"
@@ -15,8 +15,9 @@
 namespace helx {
 namespace {
 
-// A double computed from the tolerance is within 2^-51 of the exact value, relative (three roundings; each of the operands
-// of 64 bits adds one): outside this margin it decides, inside it exact arithmetic does.
+// A double computed from the tolerance is within 2^-51 of the exact value, relative (three
+// roundings; each of the operands of 64 bits adds one): outside this margin it decides, inside it
+// exact arithmetic does.
 constexpr double kBelow = 1 - 0x1p-50;
 constexpr double kAbove = 1 + 0x1p-50;
 
@@ -109,8 +110,9 @@ bool FloatWithin(double a, double r, double difference, const Tolerance& toleran
   return FloatWithinExactly(a, r, tolerance);
 }
 
-// The greatest difference so far as an unevaluated sum: the rounded difference and its rounding error (Knuth, TAOCP 2,
-// 4.2.2, theorem B). Rounding is monotonic, so the greatest exact difference has the greatest rounded one.
+// The greatest difference so far as an unevaluated sum: the rounded difference and its rounding
+// error (Knuth, TAOCP 2, 4.2.2, theorem B). Rounding is monotonic, so the greatest exact difference
+// has the greatest rounded one.
 struct MaxDifference {
   double rounded = 0;
   double error = -std::numeric_limits<double>::infinity();

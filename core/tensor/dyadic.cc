@@ -86,7 +86,8 @@ std::string Dyadic::ToDecimal() const {
 
   std::string whole;
   const auto whole_is_zero = [&rest] {
-    return std::all_of(rest.begin() + kFractionLimbs, rest.end(), [](uint64_t l) { return l == 0; });
+    return std::all_of(rest.begin() + kFractionLimbs, rest.end(),
+                       [](uint64_t l) { return l == 0; });
   };
   while (!whole_is_zero()) {
     Wide remainder = 0;

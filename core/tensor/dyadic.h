@@ -1,5 +1,5 @@
-// Exact arithmetic on non-negative dyadic rationals (integer x 2^-1280), wide enough for every product and sum that a
-// comparison of stored values with double tolerances can need.
+// Exact arithmetic on non-negative dyadic rationals (integer x 2^-1280), wide enough for every
+// product and sum that a comparison of stored values with double tolerances can need.
 #ifndef HELX_CORE_TENSOR_DYADIC_H_
 #define HELX_CORE_TENSOR_DYADIC_H_
 
@@ -29,7 +29,7 @@ class Dyadic {
   std::string ToDecimal() const;
 
  private:
-  static constexpr int kLimbs = 40;         // of 64 bits, the least significant first
+  static constexpr int kLimbs = 40;          // of 64 bits, the least significant first
   static constexpr int kFractionLimbs = 20;  // bits below the binary point: 1280
 
   std::array<uint64_t, kLimbs> limbs_{};

@@ -13,10 +13,10 @@ absl::Status CheckTensorBytes(const TensorSpec& spec, std::string_view bytes) {
   for (size_t i = 0; i < bytes.size(); ++i) {
     const auto byte = static_cast<uint8_t>(bytes[i]);
     if (byte > 1) {
-      return WithErrorCode(InvalidArgument("found the byte " + std::to_string(byte) +
-                                           " at element " + std::to_string(i) +
-                                           "; a bool is stored as 0 or 1"),
-                           "boolean_byte");
+      return WithErrorCode(
+          InvalidArgument("found the byte " + std::to_string(byte) + " at element " +
+                          std::to_string(i) + "; a bool is stored as 0 or 1"),
+          "boolean_byte");
     }
   }
   return absl::OkStatus();

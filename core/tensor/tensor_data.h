@@ -18,8 +18,8 @@ struct TensorData {
   friend bool operator==(const TensorData&, const TensorData&) = default;
 };
 
-// INVALID_ARGUMENT unless `bytes` can be the storage of `spec`: its exact length (code wrong_length) and, for bool, only
-// bytes 0 and 1 (code boolean_byte, naming the position).
+// INVALID_ARGUMENT unless `bytes` can be the storage of `spec`: its exact length (code
+// wrong_length) and, for bool, only bytes 0 and 1 (code boolean_byte, naming the position).
 absl::Status CheckTensorBytes(const TensorSpec& spec, std::string_view bytes);
 
 }  // namespace helx

@@ -9,10 +9,12 @@ namespace {
 using testing::HasSubstr;
 
 // Expected text: Python 3.11,
-// json.dumps({"ü": 1, "a": [True, None, -5], "Z": "\x1f\"\\\n\x7f"}, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+// json.dumps({"ü": 1, "a": [True, None, -5], "Z": "\x1f\"\\\n\x7f"}, sort_keys=True,
+// separators=(",", ":"), ensure_ascii=False)
 TEST(CanonicalJson, WritesWhatPythonWrites) {
   const Json value{{"\u00fc", 1}, {"a", {true, nullptr, -5}}, {"Z", "\x1f\"\\\n\x7f"}};
-  EXPECT_EQ(*CanonicalJson(value), "{\"Z\":\"\\u001f\\\"\\\\\\n\x7f\",\"a\":[true,null,-5],\"\u00fc\":1}");
+  EXPECT_EQ(*CanonicalJson(value),
+            "{\"Z\":\"\\u001f\\\"\\\\\\n\x7f\",\"a\":[true,null,-5],\"\u00fc\":1}");
 }
 
 TEST(CanonicalJson, KeepsIntegersOf64Bits) {

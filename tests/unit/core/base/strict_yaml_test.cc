@@ -52,8 +52,8 @@ TEST_P(StrictYamlRefuses, WithCodeAndPlace) {
   EXPECT_THAT(MessageOf(status), StartsWith(GetParam().place));
 }
 
-// The traps of yaml-cpp: duplicate keys (the first wins), a second document (dropped), aliases (expanded), bytes that are
-// not UTF-8 (passed through).
+// The traps of yaml-cpp: duplicate keys (the first wins), a second document (dropped), aliases
+// (expanded), bytes that are not UTF-8 (passed through).
 INSTANTIATE_TEST_SUITE_P(
     Traps, StrictYamlRefuses,
     testing::Values(
@@ -95,7 +95,8 @@ TEST(StrictYaml, LimitsNodesAndBytes) {
   EXPECT_EQ(ErrorCodeOf(Refusal("a: 12345", {.bytes = 7})), "document_too_large");
 }
 
-// `no`, `y`, quoted 'no', `010`, quoted '010': yaml-cpp's own conversions take them for booleans and for 8.
+// `no`, `y`, quoted 'no', `010`, quoted '010': yaml-cpp's own conversions take them for booleans
+// and for 8.
 TEST(StrictYaml, FalseFriends) {
   const auto document = ParseYaml(
       "no: no\ny: y\nquoted_no: 'no'\noctal: 010\nquoted: '10'\nplus: +1\nhex: 0x10\nfloat: 1.0\n"

@@ -15,8 +15,8 @@ TEST(PlainScalarAmbiguity, NamesWhatOtherReadersSee) {
                            ".5", "-.inf", ".NaN", "190:20:30", "2001-12-14", "00", "12e03"}) {
     EXPECT_EQ(PlainScalarAmbiguity(text), "a number") << text;
   }
-  for (const char* text : {"input_1", "00ff", "1.0.2", "1.0-draft", "a1", "e5", "nope", "-", ".",
-                           "x-1", "1a"}) {
+  for (const char* text :
+       {"input_1", "00ff", "1.0.2", "1.0-draft", "a1", "e5", "nope", "-", ".", "x-1", "1a"}) {
     EXPECT_EQ(PlainScalarAmbiguity(text), "") << text;
   }
 }
@@ -25,8 +25,8 @@ TEST(ParsePlainInteger, OneSpellingOnly) {
   EXPECT_EQ(ParsePlainInteger("0"), 0);
   EXPECT_EQ(ParsePlainInteger("-9223372036854775808"), INT64_MIN);
   EXPECT_EQ(ParsePlainInteger("9223372036854775807"), INT64_MAX);
-  for (const char* text : {"", "-", "-0", "+1", "01", "1_0", "0x1", "1.0", "1e3", " 1",
-                           "9223372036854775808"}) {
+  for (const char* text :
+       {"", "-", "-0", "+1", "01", "1_0", "0x1", "1.0", "1e3", " 1", "9223372036854775808"}) {
     EXPECT_EQ(ParsePlainInteger(text), std::nullopt) << text;
   }
 }
@@ -40,7 +40,9 @@ TEST(ShortestNonNegative, ReadsBackAsTheSameDouble) {
 }
 
 TEST(ShortestNonNegative, RefusesWithACode) {
-  const auto code = [](const char* text) { return ErrorCodeOf(ShortestNonNegative(text).status()); };
+  const auto code = [](const char* text) {
+    return ErrorCodeOf(ShortestNonNegative(text).status());
+  };
   EXPECT_EQ(code(".nan"), "not_finite");
   EXPECT_EQ(code(".inf"), "not_finite");
   EXPECT_EQ(code("1e400"), "not_finite");

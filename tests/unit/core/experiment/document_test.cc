@@ -28,7 +28,8 @@ std::string WithPolicy(const std::string& policy, const std::string& settings = 
   return std::string(kHead) + "defaults:\n" + settings + "  fvp:\n    tensor_io:\n" + policy;
 }
 
-const char kInput[] = "      inputs: [{index: 0, name: in, dtype: int8, shape: [2], hex: \"00ff\"}]\n";
+const char kInput[] =
+    "      inputs: [{index: 0, name: in, dtype: int8, shape: [2], hex: \"00ff\"}]\n";
 
 TEST(Document, Defaults) {
   const auto experiment = Parse(kHead);
@@ -82,20 +83,19 @@ TEST(Document, FullPolicy) {
   EXPECT_EQ(policy.references[0].description, "LiteRT 2.14");
   EXPECT_TRUE(policy.references[0].tensors[0].spec.shape.empty());
   EXPECT_EQ(policy.comparison.default_tolerance, (ToleranceText{"0.1", "0.001"}));
-  EXPECT_THAT(policy.comparison.per_tensor,
-              ElementsAre(std::pair{0, ToleranceText{"2", "0"}},
-                          std::pair{2, ToleranceText{"1", "0"}}));
+  EXPECT_THAT(policy.comparison.per_tensor, ElementsAre(std::pair{0, ToleranceText{"2", "0"}},
+                                                        std::pair{2, ToleranceText{"1", "0"}}));
   EXPECT_TRUE(policy.comparison.nan_match_both);
 }
 
 TEST(Document, RunsMergeMappingsAndReplaceTensorIoWhole) {
-  const auto experiment = Parse(
-      std::string(kHead) +
-      "defaults:\n  warmup: 2\n  fvp:\n    enabled: false\n    tensor_io:\n" + kInput +
-      "runs:\n"
-      "  - {name: a}\n"
-      "  - {name: b, platform: mps2-m4, warmup: 0, fvp: {enabled: true}}\n"
-      "  - {name: c, fvp: {tensor_io: {comparison: {nan: match_both}}}}\n");
+  const auto experiment =
+      Parse(std::string(kHead) +
+            "defaults:\n  warmup: 2\n  fvp:\n    enabled: false\n    tensor_io:\n" + kInput +
+            "runs:\n"
+            "  - {name: a}\n"
+            "  - {name: b, platform: mps2-m4, warmup: 0, fvp: {enabled: true}}\n"
+            "  - {name: c, fvp: {tensor_io: {comparison: {nan: match_both}}}}\n");
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   ASSERT_EQ(experiment->jobs.size(), 3u);
   const auto& [a, b, c] = std::tie(experiment->jobs[0], experiment->jobs[1], experiment->jobs[2]);
@@ -165,7 +165,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"MissingName", "model: a.tflite\n", "missing_key", "the key name is missing"},
         Case{"MissingModel", "name: a\n", "missing_key", "the key model is missing"},
         Case{"BadName", "name: a/b\nmodel: m\n", "wrong_name", "e.yaml:1: name:"},
-        Case{"NameIsFalse", "name: no\nmodel: m\n", "ambiguous_text", "put text like this in quotes"},
+        Case{"NameIsFalse", "name: no\nmodel: m\n", "ambiguous_text",
+             "put text like this in quotes"},
         Case{"LongName", "name: " + std::string(65, 'a') + "\nmodel: m\n", "wrong_name", "1 to 64"},
         Case{"UnknownKey", "name: a\nmodels: m\n", "unknown_key", "did you mean model?"},
         Case{"UnknownDefault", std::string(kHead) + "defaults: {sample: 3}\n", "unknown_key",
@@ -209,7 +210,8 @@ INSTANTIATE_TEST_SUITE_P(
     Policy, DocumentRefuses,
     testing::Values(
         Case{"OddHex", Input("index: 0, name: a, dtype: int8, shape: [2], hex: \"00f\""),
-             "wrong_hex", "e.yaml:7: defaults.fvp.tensor_io.inputs[0].hex: hexadecimal text has an odd"},
+             "wrong_hex",
+             "e.yaml:7: defaults.fvp.tensor_io.inputs[0].hex: hexadecimal text has an odd"},
         Case{"UpperHex", Input("index: 0, name: a, dtype: int8, shape: [1], hex: \"FF\""),
              "wrong_hex", "lower case"},
         Case{"HexLooksNumeric", Input("index: 0, name: a, dtype: int8, shape: [1], hex: 00"),
@@ -218,7 +220,8 @@ INSTANTIATE_TEST_SUITE_P(
              "wrong_length", "found 2 bytes; int16[2] needs 4"},
         Case{"BooleanTwo", Input("index: 0, name: a, dtype: bool, shape: [2], hex: \"0102\""),
              "boolean_byte", "found the byte 2 at element 1"},
-        Case{"HexAndFile", Input("index: 0, name: a, dtype: int8, shape: [1], hex: \"00\", file: x"),
+        Case{"HexAndFile",
+             Input("index: 0, name: a, dtype: int8, shape: [1], hex: \"00\", file: x"),
              "hex_or_file", "both"},
         Case{"NoBytes", Input("index: 0, name: a, dtype: int8, shape: [1]"), "hex_or_file",
              "neither"},
@@ -253,9 +256,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"EmptyReference",
              WithPolicy("      references: [{origin: files, description: d, tensors: []}]\n"),
              "empty_list", "references[0].tensors"},
-        Case{"NegativeTolerance",
-             WithPolicy("      comparison: {default: {absolute: -1}}\n"), "negative_number",
-             "comparison.default.absolute"},
+        Case{"NegativeTolerance", WithPolicy("      comparison: {default: {absolute: -1}}\n"),
+             "negative_number", "comparison.default.absolute"},
         Case{"NanTolerance", WithPolicy("      comparison: {default: {relative: .nan}}\n"),
              "not_finite", "comparison.default.relative"},
         Case{"InfiniteTolerance", WithPolicy("      comparison: {default: {relative: 1e999}}\n"),
@@ -285,7 +287,8 @@ TEST(Document, SixteenMebibytesAndNotOneMore) {
 TEST(Document, OneMebibyteWithoutLiterals) {
   const std::string literal(2 << 20, '0');
   EXPECT_EQ(CodeOf(WithPolicy("      inputs: [{index: 0, name: a, dtype: int8, shape: [1048576], "
-                              "hex: \"" + literal + "\"}]\n")),
+                              "hex: \"" +
+                              literal + "\"}]\n")),
             "accepted");
   EXPECT_EQ(CodeOf(std::string(kHead) + "# " + std::string(1 << 20, 'x') + "\n"),
             "document_too_large");
@@ -294,18 +297,19 @@ TEST(Document, OneMebibyteWithoutLiterals) {
 TEST(SaveExperiment, ParsesToAnEqualExperiment) {
   const std::string policy =
       std::string(kInput) +
-      "      references: [{origin: host_litert, description: \"a: \\\"b\\\" \\n #\\u00e9\", tensors: "
+      "      references: [{origin: host_litert, description: \"a: \\\"b\\\" \\n #\\u00e9\", "
+      "tensors: "
       "[{index: 0, name: \"no\", dtype: bool, shape: [2, 1], hex: \"0100\"}]}]\n"
       "      comparison: {default: {absolute: 1e-3, relative: 0}, nan: match_both, per_tensor: "
       "[{output: 3, relative: 1e300}]}\n";
   const std::string set = "[{index: 0, name: in, dtype: int8, shape: [1], hex: \"01\"}]";
-  for (const std::string& yaml : std::vector<std::string>
-       {std::string(kHead), WithPolicy(policy), WithPolicy("      {}\n"),
-        "name: exp\nmodel: [a.tflite]\ndefaults: {warmup: 3, fvp: {enabled: false}}\n",
-        "name: exp\nmodel: [a.tflite, b]\ndefaults: {state: carry}\nruns: [{name: x}, {name: z, "
-        "samples: 1000, fvp: {tensor_io: {}}}]\n",
-        WithPolicy("      input_sequence: [" + set + ", " + set + "]\n",
-                   "  samples: 2\n  state: carry\n")}) {
+  for (const std::string& yaml : std::vector<std::string>{
+           std::string(kHead), WithPolicy(policy), WithPolicy("      {}\n"),
+           "name: exp\nmodel: [a.tflite]\ndefaults: {warmup: 3, fvp: {enabled: false}}\n",
+           "name: exp\nmodel: [a.tflite, b]\ndefaults: {state: carry}\nruns: [{name: x}, {name: z, "
+           "samples: 1000, fvp: {tensor_io: {}}}]\n",
+           WithPolicy("      input_sequence: [" + set + ", " + set + "]\n",
+                      "  samples: 2\n  state: carry\n")}) {
     const auto first = Parse(yaml);
     ASSERT_TRUE(first.ok()) << first.status();
     const std::string saved = SaveExperiment(*first);

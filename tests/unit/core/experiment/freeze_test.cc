@@ -80,7 +80,8 @@ TEST(Freeze, ReadsBack) {
   EXPECT_FALSE(FrozenRequest::Parse(*CanonicalJson(value)).ok());
 }
 
-// The exact canonical text of a small tensor request, written by hand from the format's description.
+// The exact canonical text of a small tensor request, written by hand from the format's
+// description.
 TEST(TensorRequest, CanonicalText) {
   TensorRequest request;
   request.input_sets = {{{{0, "a", DType::kInt8, {2}}, ZeroDigest(2)}}};
@@ -142,8 +143,10 @@ TEST(Freeze, NamesTheFirstDisagreement) {
                 "found \"im\"; the model says \"in\"");
   ExpectRefused(inputs([](auto& list) { list[0].spec.dtype = DType::kUint8; }), "wrong_dtype",
                 "found uint8; the model says int8");
-  ExpectRefused(inputs([](auto& list) { list[0].spec.shape = {2, 1}; }), "wrong_shape",
-                "found [2, 1]; the model says [1, 2]");
+  ExpectRefused(inputs([](auto& list) {
+                  list[0].spec.shape = {2, 1};
+                }),
+                "wrong_shape", "found [2, 1]; the model says [1, 2]");
   ExpectRefused(inputs([](auto& list) { list[0].digest.size_bytes = 3; }), "wrong_length",
                 "found 3 bytes");
   ExpectRefused(with([](JobEntry& job) {
@@ -164,9 +167,8 @@ TEST(Freeze, NamesTheFirstDisagreement) {
 
 TEST(Freeze, BooleanBytes) {
   const auto request =
-      Freeze(ExplicitDocument(), Facts(), [](const Digest&) -> absl::StatusOr<std::string> {
-        return std::string("\x02", 1);
-      });
+      Freeze(ExplicitDocument(), Facts(),
+             [](const Digest&) -> absl::StatusOr<std::string> { return std::string("\x02", 1); });
   EXPECT_EQ(ErrorCodeOf(request.status()), "boolean_byte") << request.status();
 }
 

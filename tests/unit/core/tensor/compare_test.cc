@@ -49,7 +49,8 @@ TEST(CompareTensor, StoredIntegersAtTheirEnds) {
   EXPECT_EQ(*Compare<uint8_t>(DType::kUint8, {0}, {255}).max_abs_error, "255");
 }
 
-// abs(10 - 8) = 2 against 1 + 0.125 x 8 = 2: the bound itself matches; 1.9999999999999998 + ... does not.
+// abs(10 - 8) = 2 against 1 + 0.125 x 8 = 2: the bound itself matches; 1.9999999999999998 + ...
+// does not.
 TEST(CompareTensor, BoundIsInclusive) {
   EXPECT_TRUE(Compare<int32_t>(DType::kInt32, {10}, {8}, {1, 0.125}).matched());
   EXPECT_TRUE(Compare<int32_t>(DType::kInt32, {10}, {8}, {2, 0}).matched());
@@ -61,9 +62,11 @@ TEST(CompareTensor, BoundIsInclusive) {
       Compare<float>(DType::kFloat32, {10}, {8}, {1, std::nextafter(0.125, 0.0)}).matched());
 }
 
-// 0.1 as a double is a little more than 1/10, so 0.1 x 10 is a little more than 1, though doubles round it to 1.
+// 0.1 as a double is a little more than 1/10, so 0.1 x 10 is a little more than 1, though doubles
+// round it to 1.
 TEST(CompareTensor, NoRoundingOfTheProduct) {
-  // abs(0 - 10) <= 9 + 0.1 x 10 holds exactly; with the double below 0.1 it does not, though both round to 10.
+  // abs(0 - 10) <= 9 + 0.1 x 10 holds exactly; with the double below 0.1 it does not, though both
+  // round to 10.
   EXPECT_TRUE(Compare<int32_t>(DType::kInt32, {0}, {10}, {9, 0.1}).matched());
   EXPECT_FALSE(Compare<int32_t>(DType::kInt32, {0}, {10}, {9, std::nextafter(0.1, 0.0)}).matched());
   EXPECT_EQ(9 + std::nextafter(0.1, 0.0) * 10, 10.0) << "what a double would have said";
@@ -104,8 +107,8 @@ TEST(CompareTensor, NanPolicies) {
   EXPECT_EQ(nan_case(NanPolicy::kMatchBoth).nonfinite_pairs, 3);
   EXPECT_EQ(*nan_case(NanPolicy::kMatchBoth).max_abs_error, "0");
   // Payload and sign do not count.
-  EXPECT_TRUE(Compare<uint16_t>(DType::kFloat16, {0x7e00}, {0xfc01}, {}, NanPolicy::kMatchBoth)
-                  .matched());
+  EXPECT_TRUE(
+      Compare<uint16_t>(DType::kFloat16, {0x7e00}, {0xfc01}, {}, NanPolicy::kMatchBoth).matched());
 }
 
 TEST(CompareTensor, FloatExtremes) {
@@ -122,13 +125,13 @@ TEST(CompareTensor, FloatExtremes) {
   EXPECT_FALSE(Compare<float>(DType::kFloat32, {0x1p-149f}, {0.0f}, {0x1p-150, 0}).matched());
 }
 
-// Two differences that round to the same double, 2^100: the exact greater one must win whichever comes first.
+// Two differences that round to the same double, 2^100: the exact greater one must win whichever
+// comes first.
 TEST(CompareTensor, MaximumBelowRounding) {
   const float huge = 0x1p100f;
   for (const bool reversed : {false, true}) {
     const float r0 = reversed ? -1.0f : 1.0f;
-    const TensorComparison c =
-        Compare<float>(DType::kFloat32, {huge, huge}, {r0, -r0}, {1e300, 0});
+    const TensorComparison c = Compare<float>(DType::kFloat32, {huge, huge}, {r0, -r0}, {1e300, 0});
     // 2^100 + 1
     EXPECT_EQ(*c.max_abs_error, "1267650600228229401496703205377");
   }

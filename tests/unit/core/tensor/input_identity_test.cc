@@ -12,11 +12,13 @@ TEST(InputIdentity, ExamplePreimage) {
   const auto identity = IdentifyInputs({{{{0, "input", DType::kInt8, {2}}, kDigest}}});
   ASSERT_TRUE(identity.ok()) << identity.status();
   EXPECT_EQ(*identity->canonical_json,
-            std::string(R"({"inputs":[{"dtype":"int8","index":0,"name":"input","sha256":")") + kDigest +
+            std::string(R"({"inputs":[{"dtype":"int8","index":0,"name":"input","sha256":")") +
+                kDigest +
                 R"(","shape":[2]}],"schema":"helx.inputs/v1","storage":"little-endian"})");
   // hashlib.sha256 of that text.
-  EXPECT_EQ(*identity->value,
-            "helx.inputs/v1:sha256:f899eb524597043536b085c7618c19b764fcefae7d9537c2d71d8f1b876b82fe");
+  EXPECT_EQ(
+      *identity->value,
+      "helx.inputs/v1:sha256:f899eb524597043536b085c7618c19b764fcefae7d9537c2d71d8f1b876b82fe");
   EXPECT_EQ(identity->unavailable_reason, "");
   EXPECT_FALSE(identity->sequence_value.has_value());
 }
@@ -25,8 +27,9 @@ TEST(InputIdentity, KeepsNonAsciiText) {
   const auto identity = IdentifyInputs({{{{0, "gr\u00f6\u00dfe", DType::kFloat32, {}}, kDigest}}});
   ASSERT_TRUE(identity.ok()) << identity.status();
   // Python: json.dumps(..., ensure_ascii=False), hashlib.
-  EXPECT_EQ(*identity->value,
-            "helx.inputs/v1:sha256:98677701665391874281981471220eb74c97892084b27cec6e9179a07f73a831");
+  EXPECT_EQ(
+      *identity->value,
+      "helx.inputs/v1:sha256:98677701665391874281981471220eb74c97892084b27cec6e9179a07f73a831");
 }
 
 TEST(InputIdentity, SequenceHasItsOwn) {

@@ -34,7 +34,8 @@ TEST(TensorData, ChecksLengthAndBooleanBytes) {
   EXPECT_TRUE(CheckTensorBytes({0, "i", DType::kInt8, {2}}, std::string("\2\3", 2)).ok());
 }
 
-// IEEE 754-2008 binary16: largest, least normal, least subnormal, and the codes of Table 3.5's extremes.
+// IEEE 754-2008 binary16: largest, least normal, least subnormal, and the codes of Table 3.5's
+// extremes.
 TEST(Float16, ExactConversion) {
   EXPECT_EQ(Float16ToFloat(0x7bff), 65504.0f);
   EXPECT_EQ(Float16ToFloat(0x0400), 0x1p-14f);
