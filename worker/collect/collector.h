@@ -66,7 +66,7 @@ struct SimulatorEnd {
   bool silent = false;
   int exit_code = -1;
   int signal = 0;
-  std::string diagnostics;   // what it printed to stderr
+  std::string diagnostics{};  // what it printed to stderr
 };
 
 class Collector {
