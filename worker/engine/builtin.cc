@@ -1,8 +1,8 @@
 #include "worker/engine/builtin.h"
 
 #include "worker/engine/codegen.h"
-#include "worker/engine/embedded_sources.h"
 #include "worker/engine/program.h"
+#include "worker/engine/sources_hash.h"
 
 namespace helx::engine {
 namespace {
@@ -20,7 +20,8 @@ absl::Status Refusal(const std::vector<Violation>& violations) {
 }  // namespace
 
 std::string BuiltinEngine::version() const {
-  return std::string(kEngineVersion) + "+" + std::string(SourcesHash()).substr(0, 16);
+  return std::string(kProjectVersion) + "+" + std::string(kGeneratorHash.substr(0, 12)) + "." +
+         std::string(kKernelsHash.substr(0, 12));
 }
 
 absl::StatusOr<ModelInterface> BuiltinEngine::Preflight(std::span<const uint8_t> model,

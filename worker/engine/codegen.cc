@@ -11,6 +11,7 @@ using model::Tensor;
 using model::TensorType;
 
 constexpr size_t kMaxNameBytes = 40;
+constexpr size_t kMaxCommentBytes = 80;
 
 std::string_view CType(TensorType type) {
   switch (type) {
@@ -43,8 +44,9 @@ std::string LowerCase(std::string text) {
   return text;
 }
 
-// What may stand in a C comment.
+// What may stand in a C comment: the beginning of a name, printable.
 std::string Comment(std::string text) {
+  if (text.size() > kMaxCommentBytes) text = text.substr(0, kMaxCommentBytes) + "...";
   for (size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
     if (c < 0x20 || c >= 0x7f || c == '?' || c == '\\' ||
@@ -89,7 +91,7 @@ class Writer {
         "#endif\n\n";
     if (!program_.constants.bytes().empty()) text_ += "extern const uint8_t helx_weights[];\n";
     text_ += "static uint8_t arena[" + std::to_string(std::max<int64_t>(program_.arena_bytes, 16)) +
-             "] __attribute__((aligned(16), section(\".bss.helx_arena\")));\n\n";
+             "] __attribute__((aligned(16), section(\".helx_arena\")));\n\n";
   }
 
   void Tensors() {
@@ -195,7 +197,7 @@ class Writer {
 
 constexpr char kWeightsAssembly[] =
     "/* The model's constants, from weights.bin beside this file. */\n"
-    "    .section .rodata.helx_weights, \"a\", %progbits\n"
+    "    .section .helx_weights, \"a\", %progbits\n"
     "    .balign 16\n"
     "    .global helx_weights\n"
     "    .type helx_weights, %object\n"

@@ -11,7 +11,7 @@
 namespace helx::engine {
 
 // model.c: one call per operator over named tensors, and helx_the_model for the runner. With constants also weights.bin and
-// weights.S, which defines helx_weights in section .rodata.helx_weights. The arena lies in .bss.helx_arena.
+// weights.S, which defines helx_weights in section .helx_weights. The arena lies in .helx_arena.
 // Equal programs give equal bytes.
 std::map<std::string, std::string> GenerateSources(const Program& program);
 
