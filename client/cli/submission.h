@@ -1,0 +1,37 @@
+// Options shared by the verbs that submit an experiment.
+#ifndef HELX_CLIENT_CLI_SUBMISSION_H_
+#define HELX_CLIENT_CLI_SUBMISSION_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/cli/command.h"
+#include "client/cpp/experiment_flow.h"
+
+namespace CLI {
+class App;
+}
+
+namespace helx::cli {
+
+class SubmissionOptions {
+ public:
+  void Configure(CLI::App& app);
+
+  // Uploads and submits. When interrupted between two jobs, the message names those already accepted.
+  absl::StatusOr<std::vector<helx::v1::Job>> Submit(
+      Invocation& invocation, const std::shared_ptr<client::Connection>& connection,
+      const client::PreparedExperiment& experiment) const;
+
+ private:
+  bool no_cache_ = false;
+  int priority_ = 0;
+  int64_t queue_limit_seconds_ = 0;
+  int64_t run_limit_seconds_ = 0;
+  std::string request_id_;
+};
+
+}  // namespace helx::cli
+
+#endif  // HELX_CLIENT_CLI_SUBMISSION_H_

@@ -1,0 +1,29 @@
+// The verbs, each in the file of its name.
+#ifndef HELX_CLIENT_CLI_VERBS_H_
+#define HELX_CLIENT_CLI_VERBS_H_
+
+#include <memory>
+
+#include "client/cli/command.h"
+
+namespace helx::cli {
+
+std::unique_ptr<Command> MakeCancel();
+std::unique_ptr<Command> MakeDoctor();
+std::unique_ptr<Command> MakeEngines();
+std::unique_ptr<Command> MakeList();
+std::unique_ptr<Command> MakeResultsFetch();
+std::unique_ptr<Command> MakeResultsList();
+std::unique_ptr<Command> MakeResultsVerify();
+std::unique_ptr<Command> MakeRun();
+std::unique_ptr<Command> MakeShow();
+std::unique_ptr<Command> MakeStatus();
+std::unique_ptr<Command> MakeSubmit();
+std::unique_ptr<Command> MakeTargets();
+std::unique_ptr<Command> MakeVersion();
+std::unique_ptr<Command> MakeWait();
+std::unique_ptr<Command> MakeWatch();
+
+}  // namespace helx::cli
+
+#endif  // HELX_CLIENT_CLI_VERBS_H_

@@ -1,0 +1,44 @@
+// Puts a complete folder in its place at once.
+#ifndef HELX_CLIENT_CPP_BUNDLE_FOLDER_H_
+#define HELX_CLIENT_CPP_BUNDLE_FOLDER_H_
+
+#include <string>
+
+#include "core/base/status.h"
+
+namespace helx::client {
+
+// Whether `folder` holds a manifest.json.
+bool IsBundleFolder(const std::string& folder);
+
+// Whether a bundle may be put at `folder`: nothing is there, or an empty folder, or an older bundle; and no folder on its
+// path is itself a bundle. FAILED_PRECONDITION says what is in the way.
+absl::Status CheckBundlePlace(const std::string& folder);
+
+// A folder that is filled beside its destination and then takes its place in one step: readers see the old content or
+// the new, never a mixture. What is not committed is removed.
+class StagedFolder {
+ public:
+  // Makes the missing parents of `destination`, and the staging folder beside it.
+  static absl::StatusOr<StagedFolder> Create(const std::string& destination);
+  StagedFolder(StagedFolder&& other) noexcept;
+  StagedFolder& operator=(StagedFolder&&) = delete;
+  ~StagedFolder();
+
+  const std::string& path() const { return path_; }
+  // Renames the staging folder to the destination; what was there is removed.
+  absl::Status Commit();
+
+ private:
+  StagedFolder(std::string destination, std::string path)
+      : destination_(std::move(destination)), path_(std::move(path)) {}
+  // Two renames, where the file system cannot exchange folders in one.
+  absl::Status MoveAside();
+
+  std::string destination_;
+  std::string path_;  // empty once committed or moved from
+};
+
+}  // namespace helx::client
+
+#endif  // HELX_CLIENT_CPP_BUNDLE_FOLDER_H_

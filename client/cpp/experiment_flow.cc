@@ -1,0 +1,134 @@
+#include "client/cpp/experiment_flow.h"
+
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "client/cpp/errors.h"
+#include "client/cpp/job_client.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+
+namespace helx::client {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string Beside(const std::string& document, const std::string& path) {
+  return (fs::path(document).parent_path() / path).string();
+}
+
+// Adds contents once each.
+class BlobSet {
+ public:
+  void Add(BlobContent content) {
+    if (seen_.insert(content.digest()).second) contents_.push_back(std::move(content));
+  }
+  std::vector<BlobContent> Take() { return std::move(contents_); }
+
+ private:
+  std::set<Digest> seen_;
+  std::vector<BlobContent> contents_;
+};
+
+void AddTensors(const std::vector<TensorEntry>& tensors, BlobSet& blobs) {
+  for (const TensorEntry& tensor : tensors) blobs.Add(BlobContent::OfBytes(tensor.bytes));
+}
+
+void AddTensors(const JobEntry& job, BlobSet& blobs) {
+  if (!job.tensor_io) return;
+  AddTensors(job.tensor_io->inputs, blobs);
+  for (const auto& set : job.tensor_io->input_sequence) AddTensors(set, blobs);
+  for (const ReferenceEntry& reference : job.tensor_io->references) {
+    AddTensors(reference.tensors, blobs);
+  }
+}
+
+// The bytes of a tensor file named in the document. Whatever is wrong with it is the document's fault.
+absl::StatusOr<std::string> ReadTensorFile(const std::string& path, int64_t limit_bytes) {
+  auto content = ReadFile(path, static_cast<size_t>(limit_bytes));
+  if (content.ok()) return content;
+  return InvalidArgument(MessageOf(content.status()) + "; correct the path in the document");
+}
+
+helx::v1::SubmitJobRequest RequestOf(const PreparedExperiment& experiment, size_t index,
+                                     const SubmitOptions& options) {
+  const PreparedJob& job = experiment.jobs[index];
+  helx::v1::SubmitJobRequest request;
+  if (!options.request_id.empty()) {
+    request.set_request_id(experiment.jobs.size() == 1
+                               ? options.request_id
+                               : options.request_id + "-" + std::to_string(index + 1));
+  }
+  request.set_name(experiment.name);
+  request.set_run(job.entry.run);
+  request.set_model_stem(job.entry.model_stem);
+  request.set_kind(options.kind);
+  request.set_document(job.document);
+  request.set_no_cache(options.no_cache);
+  request.set_priority(options.priority);
+  request.set_queue_limit_ms(options.queue_limit_ms);
+  request.set_run_limit_ms(options.run_limit_ms);
+  return request;
+}
+
+}  // namespace
+
+absl::StatusOr<PreparedExperiment> PrepareExperiment(const std::string& path,
+                                                     const DocumentLimits& limits) {
+  const auto yaml = ReadFile(path, limits.document_bytes);
+  if (!yaml.ok()) {
+    return InvalidArgument(MessageOf(yaml.status()) +
+                           "; give the path of an experiment file (experiment.yaml)");
+  }
+  HELX_ASSIGN_OR_RETURN(
+      const Experiment experiment,
+      ParseExperiment(*yaml, path, [&](const std::string& file) {
+        return ReadTensorFile(Beside(path, file), limits.tensor_bytes);
+      }, limits));
+  PreparedExperiment prepared;
+  prepared.name = experiment.name;
+  BlobSet blobs;
+  std::map<std::string, Digest> models;
+  for (const JobEntry& job : experiment.jobs) {
+    if (!models.contains(job.model_path)) {
+      auto model = BlobContent::OfFile(Beside(path, job.model_path), limits.model_bytes);
+      if (!model.ok()) {
+        return InvalidArgument(path + ": model: " + MessageOf(model.status()) +
+                               "; correct the path (it is taken from the document's folder)");
+      }
+      models[job.model_path] = model->digest();
+      blobs.Add(*std::move(model));
+    }
+    AddTensors(job, blobs);
+    auto document = CanonicalJson(JobDocument(job, models[job.model_path]));
+    if (!document.ok()) return Annotate(document.status(), path);
+    prepared.jobs.push_back({job, *std::move(document)});
+  }
+  prepared.blobs = blobs.Take();
+  return prepared;
+}
+
+absl::StatusOr<std::vector<helx::v1::Job>> SubmitExperiment(
+    const std::shared_ptr<Connection>& connection, const PreparedExperiment& experiment,
+    const SubmitOptions& options, const ByteProgress& progress, std::stop_token stop,
+    std::vector<helx::v1::Job>* submitted) {
+  BlobClient blobs(connection);
+  JobClient jobs(connection);
+  HELX_RETURN_IF_ERROR(blobs.UploadMissing(experiment.blobs, progress, stop));
+  std::vector<helx::v1::Job> accepted;
+  for (size_t i = 0; i < experiment.jobs.size(); ++i) {
+    const helx::v1::SubmitJobRequest request = RequestOf(experiment, i, options);
+    auto job = jobs.Submit(request, stop);
+    if (!job.ok() && job.status().code() == absl::StatusCode::kFailedPrecondition) {
+      HELX_RETURN_IF_ERROR(blobs.UploadMissing(experiment.blobs, progress, stop));
+      job = jobs.Submit(request, stop);
+    }
+    if (!job.ok()) return job.status();
+    accepted.push_back(*job);
+    if (submitted != nullptr) submitted->push_back(*job);
+  }
+  return accepted;
+}
+
+}  // namespace helx::client
