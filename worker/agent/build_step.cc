@@ -97,7 +97,8 @@ absl::StatusOr<Json> BuildStep(const ActionInput& input, const ActionContext& co
   HELX_ASSIGN_OR_RETURN(const engine::GeneratedModel model,
                         engine->Generate(AsBytes(model_bytes), *board));
 
-  HELX_ASSIGN_OR_RETURN(const engine::Toolchain toolchain, engine::Toolchain::Find());
+  HELX_ASSIGN_OR_RETURN(const engine::Toolchain toolchain,
+                        engine::Toolchain::WithIdentity(request.toolchain));
   HELX_ASSIGN_OR_RETURN(const std::string kernels, toolchain.KernelsKey(*board));
   std::vector<engine::RecordedCommand> commands;
   const std::string model_folder = context.work_folder + "/model";

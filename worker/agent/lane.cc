@@ -26,7 +26,7 @@ class Reporter {
     *request_.mutable_lease() = lease;
   }
   ~Reporter() {
-    writer_->WritesDone();
+    if (finished_) return;
     context_.TryCancel();
     writer_->Finish();
   }
@@ -44,10 +44,9 @@ class Reporter {
   }
   // Waits until the server has read everything, so that the log is whole before the action's end is known.
   void Finish() {
-    if (!alive_) return;
-    writer_->WritesDone();
+    if (alive_) writer_->WritesDone();
     writer_->Finish();
-    alive_ = false;
+    finished_ = true;
   }
 
  private:
@@ -59,7 +58,8 @@ class Reporter {
   v1::ReportResponse response_;
   v1::ReportRequest request_;
   std::unique_ptr<grpc::ClientWriter<v1::ReportRequest>> writer_;
-  bool alive_ = true;
+  bool alive_ = true;      // the server still reads
+  bool finished_ = false;
 };
 
 bool SameLease(const v1::Lease& a, const v1::Lease& b) {

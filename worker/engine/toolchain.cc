@@ -210,7 +210,7 @@ std::string RequestConstants(const Sha256Bytes& request_digest,
          ";\nconst uint8_t helx_input_digests[][32]" + section + "{\n" + digests + "};\n";
 }
 
-absl::StatusOr<Toolchain> Toolchain::Find() {
+absl::StatusOr<Toolchain> Toolchain::WithIdentity(ToolIdentity identity) {
   Toolchain toolchain;
   toolchain.compiler_ = sandbox::FindProgram("arm-none-eabi-gcc");
   toolchain.archiver_ = sandbox::FindProgram("arm-none-eabi-ar");
@@ -219,6 +219,12 @@ absl::StatusOr<Toolchain> Toolchain::Find() {
         "arm-none-eabi-gcc is not in PATH; install gcc-arm-none-eabi, binutils-arm-none-eabi and "
         "libnewlib-arm-none-eabi");
   }
+  toolchain.identity_ = std::move(identity);
+  return toolchain;
+}
+
+absl::StatusOr<Toolchain> Toolchain::Find() {
+  HELX_ASSIGN_OR_RETURN(Toolchain toolchain, WithIdentity({}));
   // "arm-none-eabi-gcc (15:12.2.rel1-1) 12.2.1 20221205"
   HELX_ASSIGN_OR_RETURN(const std::string line, Output({toolchain.compiler_, "--version"}));
   const size_t bracket = line.rfind(") ");

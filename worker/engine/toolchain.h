@@ -47,6 +47,9 @@ class Toolchain {
   // The arm-none-eabi-gcc in PATH. NOT_FOUND says what to install.
   static absl::StatusOr<Toolchain> Find();
 
+  // The same compiler under an identity that Find established: inside a sandbox there are no packages to ask.
+  static absl::StatusOr<Toolchain> WithIdentity(ToolIdentity identity);
+
   // {"arm-none-eabi-gcc", "12.2.1 20221205", "gcc-arm-none-eabi 15:12.2.rel1-1, binutils-arm-none-eabi ..., ..."}: compiler,
   // and the Debian packages of everything that ends up in an image; without dpkg the compiler's SHA-256.
   const ToolIdentity& identity() const { return identity_; }
