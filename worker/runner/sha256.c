@@ -20,26 +20,39 @@ static uint32_t BigEndian(const uint8_t* p) {
   return __builtin_bswap32(word);
 }
 
+/* One round; the caller rotates the names instead of the values, so that eight rounds move nothing. */
+#define ROUND(a, b, c, d, e, f, g, h, k, word)                                              \
+  do {                                                                                      \
+    const uint32_t t1 =                                                                     \
+        h + (Rotate(e, 6) ^ Rotate(e, 11) ^ Rotate(e, 25)) + (g ^ (e & (f ^ g))) + k + word; \
+    d += t1;                                                                                \
+    h = t1 + (Rotate(a, 2) ^ Rotate(a, 13) ^ Rotate(a, 22)) + ((a & b) | (c & (a | b)));    \
+  } while (0)
+
 static void Compress(uint32_t state[8], const uint8_t* block) {
   uint32_t w[16];
   uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
   uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
-  for (unsigned t = 0; t < 64; ++t) {
-    uint32_t word;
-    if (t < 16) {
-      word = w[t] = BigEndian(block + 4 * t);
-    } else {
-      const uint32_t w2 = w[(t + 14) & 15], w15 = w[(t + 1) & 15];
-      const uint32_t s1 = Rotate(w2, 17) ^ Rotate(w2, 19) ^ (w2 >> 10);
-      const uint32_t s0 = Rotate(w15, 7) ^ Rotate(w15, 18) ^ (w15 >> 3);
-      word = w[t & 15] += s1 + w[(t + 9) & 15] + s0;
+  for (unsigned t = 0; t < 16; ++t) w[t] = BigEndian(block + 4 * t);
+  for (unsigned t = 0; t < 64; t += 8) {
+    const uint32_t* k = kRound + t;
+    uint32_t* x = w + (t & 8);
+    ROUND(a, b, c, d, e, f, g, h, k[0], x[0]);
+    ROUND(h, a, b, c, d, e, f, g, k[1], x[1]);
+    ROUND(g, h, a, b, c, d, e, f, k[2], x[2]);
+    ROUND(f, g, h, a, b, c, d, e, k[3], x[3]);
+    ROUND(e, f, g, h, a, b, c, d, k[4], x[4]);
+    ROUND(d, e, f, g, h, a, b, c, k[5], x[5]);
+    ROUND(c, d, e, f, g, h, a, b, k[6], x[6]);
+    ROUND(b, c, d, e, f, g, h, a, k[7], x[7]);
+    /* The same eight places hold the words of sixteen rounds later. */
+    if (t < 48) {
+      for (unsigned i = t & 8; i < (t & 8) + 8; ++i) {
+        const uint32_t w2 = w[(i + 14) & 15], w15 = w[(i + 1) & 15];
+        w[i] += (Rotate(w2, 17) ^ Rotate(w2, 19) ^ (w2 >> 10)) + w[(i + 9) & 15] +
+                (Rotate(w15, 7) ^ Rotate(w15, 18) ^ (w15 >> 3));
+      }
     }
-    const uint32_t t1 = h + (Rotate(e, 6) ^ Rotate(e, 11) ^ Rotate(e, 25)) + (g ^ (e & (f ^ g))) +
-                        kRound[t] + word;
-    const uint32_t t2 =
-        (Rotate(a, 2) ^ Rotate(a, 13) ^ Rotate(a, 22)) + ((a & b) | (c & (a | b)));
-    h = g, g = f, f = e, e = d + t1;
-    d = c, c = b, b = a, a = t1 + t2;
   }
   state[0] += a, state[1] += b, state[2] += c, state[3] += d;
   state[4] += e, state[5] += f, state[6] += g, state[7] += h;

@@ -119,6 +119,28 @@ bool ApplyRestrictions(const Command& command) {
   _exit(127);
 }
 
+// Whether the child has ended; it stays to be reaped.
+bool Ended(pid_t pid) {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == pid;
+}
+
+// Kills and reaps what is left of an ended child's group, and the child; its wait status. Where this process is a subreaper,
+// the group's orphans are its children too. The group's number stays taken as long as it has a member, so nothing else is
+// reaped by mistake.
+int ReapGroup(pid_t pid) {
+  kill(-pid, SIGKILL);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  for (int tries = 0; tries < 500; ++tries) {
+    const pid_t reaped = waitpid(-pid, nullptr, WNOHANG);
+    if (reaped < 0 && errno != EINTR) break;
+    if (reaped == 0) usleep(1000);
+  }
+  return status;
+}
+
 }  // namespace
 
 std::string FindProgram(std::string_view name) {
@@ -183,9 +205,7 @@ absl::StatusOr<ProcessResult> Run(const Command& command) {
     if (poll(fds, 2, 50) <= 0) {
       // A grandchild may hold the pipes open after the child is gone: it ends with the group, and if it left the group
       // nobody waits for it.
-      siginfo_t info{};
-      if (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-          info.si_pid == pid) {
+      if (Ended(pid)) {
         if (killed) break;
         kill_group();
       }
@@ -213,8 +233,7 @@ absl::StatusOr<ProcessResult> Run(const Command& command) {
     drain(err, fds[1].revents, false);
   }
   // The pipes may close before the child ends: the limit holds on.
-  int wait_status = 0;
-  while (waitpid(pid, &wait_status, WNOHANG) == 0) {
+  while (!Ended(pid)) {
     if (Clock::now() - start >= command.limit && !killed) {
       result.timed_out = true;
       kill_group();
@@ -225,7 +244,7 @@ absl::StatusOr<ProcessResult> Run(const Command& command) {
     }
     usleep(1000);
   }
-  kill(-pid, SIGKILL);  // whatever is left of the group
+  const int wait_status = ReapGroup(pid);
   int exec_error = 0;
   if (read(status.read_end, &exec_error, sizeof(exec_error)) == sizeof(exec_error)) {
     return NotFound("cannot run " + program + ": " + strerror(exec_error));

@@ -2,14 +2,18 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
+#include "core/base/json.h"
 #include "worker/sandbox/seccomp.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -21,8 +25,22 @@
 namespace helx::sandbox {
 namespace {
 
-// "nobody": the user inside, and outside too when helx-worker runs as root.
+// "nobody": the user inside.
 constexpr int64_t kNobody = 65534;
+
+// The user outside when helx-worker runs as root: of this process alone, because RLIMIT_NPROC counts a user's processes
+// everywhere, and work that forks without end would otherwise keep other workers from starting any. A container that maps
+// few users has only nobody.
+int64_t OuterUser() {
+  static const int64_t user = [] {
+    std::ifstream map("/proc/self/uid_map");
+    int64_t inside = 0, outside = 0, count = 0;
+    map >> inside >> outside >> count;
+    constexpr int64_t kFirst = 1'600'000'000;  // above what systems and containers allot
+    return inside == 0 && count > kFirst + getpid() ? kFirst + getpid() : kNobody;
+  }();
+  return user;
+}
 
 class UniqueFd {
  public:
@@ -52,16 +70,31 @@ int OpenFilter() {
   return fd;
 }
 
+// Reaps bubblewrap's inner process, which its outer one leaves behind: an orphan comes to this process (a subreaper), and
+// unreaped it would count against its user's process limit. `info` holds {"child-pid": N, ...}.
+void ReapInner(int info) {
+  char text[512] = {};
+  if (pread(info, text, sizeof(text) - 1, 0) <= 0) return;
+  const auto json = ParseJson(text);
+  if (!json.ok()) return;
+  const auto pid = JsonInt(*json, "child-pid", "bubblewrap's information");
+  if (!pid.ok() || *pid <= 1) return;
+  for (int tries = 0; tries < 1000; ++tries) {
+    if (waitpid(static_cast<pid_t>(*pid), nullptr, WNOHANG) != 0) return;  // reaped, or not ours
+    usleep(1000);
+  }
+}
+
 // Whether a user who owns nothing gets to `path`: bubblewrap resolves binds with the rights of whoever starts it.
 bool ReachableByOthers(const std::string& path) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0) return false;
   const mode_t needed = S_ISDIR(info.st_mode) ? S_IROTH | S_IXOTH : S_IROTH;
-  if (info.st_uid != kNobody && (info.st_mode & needed) != needed) return false;
+  if (info.st_uid != OuterUser() && (info.st_mode & needed) != needed) return false;
   for (size_t slash = path.rfind('/'); slash != 0 && slash != std::string::npos;
        slash = path.rfind('/', slash - 1)) {
     if (stat(path.substr(0, slash).c_str(), &info) != 0 ||
-        (info.st_uid != kNobody && (info.st_mode & S_IXOTH) == 0)) {
+        (info.st_uid != OuterUser() && (info.st_mode & S_IXOTH) == 0)) {
       return false;
     }
   }
@@ -69,7 +102,7 @@ bool ReachableByOthers(const std::string& path) {
 }
 
 // A root process gives up its user before bubblewrap starts: RLIMIT_NPROC does not bind root, and files are read with the
-// rights of nobody. Possible when nobody reaches every bind.
+// rights of that user. Possible when it reaches every bind.
 bool DropsUser(const Sandbox& sandbox) {
   if (geteuid() != 0) return false;
   return std::all_of(sandbox.binds.begin(), sandbox.binds.end(), [](const Bind& bind) {
@@ -92,7 +125,7 @@ std::vector<ResourceLimit> Limits(const Sandbox& sandbox) {
 }
 
 std::vector<std::string> Arguments(const Sandbox& sandbox, const Command& command,
-                                   const std::string& filter) {
+                                   const std::string& filter, const std::string& info) {
   std::vector<std::string> argv = {
       "bwrap", "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session",
       "--cap-drop", "ALL", "--uid", std::to_string(kNobody), "--gid", std::to_string(kNobody),
@@ -111,6 +144,7 @@ std::vector<std::string> Arguments(const Sandbox& sandbox, const Command& comman
     argv.insert(argv.end(), {bind.writable ? "--bind" : "--ro-bind", bind.path, bind.path});
   }
   if (!filter.empty()) argv.insert(argv.end(), {"--seccomp", filter});
+  argv.insert(argv.end(), {"--info-fd", info});
   argv.insert(argv.end(), {"--chdir", command.directory.empty() ? "/tmp" : command.directory, "--"});
   argv.insert(argv.end(), command.argv.begin(), command.argv.end());
   return argv;
@@ -129,24 +163,31 @@ absl::Status CheckBinds(const Sandbox& sandbox) {
 }
 
 absl::StatusOr<ProcessResult> RunIsolated(const Sandbox& sandbox, const Command& command) {
-  const UniqueFd filter(OpenFilter());
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const UniqueFd filter(OpenFilter()), info(memfd_create("helx-sandbox-info", MFD_CLOEXEC));
+  if (info.get() < 0) return absl::ResourceExhaustedError("cannot create a memory file");
   Command outer = command;
-  outer.argv = Arguments(sandbox, command, filter.get() < 0 ? "" : std::to_string(filter.get()));
+  outer.argv = Arguments(sandbox, command, filter.get() < 0 ? "" : std::to_string(filter.get()),
+                         std::to_string(info.get()));
   outer.directory = "/";
   outer.resource_limits = Limits(sandbox);
   outer.resource_limits.insert(outer.resource_limits.end(), command.resource_limits.begin(),
                                command.resource_limits.end());
+  outer.inherited.push_back(info.get());
   if (filter.get() >= 0) outer.inherited.push_back(filter.get());
   if (DropsUser(sandbox)) {
-    outer.user = kNobody;
+    outer.user = OuterUser();
     for (const Bind& bind : sandbox.binds) {
-      if (bind.writable && chown(bind.path.c_str(), kNobody, kNobody) != 0) {
+      if (bind.writable && chown(bind.path.c_str(), static_cast<uid_t>(OuterUser()),
+                                 static_cast<gid_t>(OuterUser())) != 0) {
         return FailedPrecondition("cannot hand " + bind.path + " to the sandbox's user: " +
                                   std::strerror(errno));
       }
     }
   }
-  return Run(outer);
+  auto result = Run(outer);
+  ReapInner(info.get());
+  return result;
 }
 
 // Why this host cannot isolate; empty when it can. Tried once per process.
@@ -170,7 +211,7 @@ const std::string& IsolationFailure() {
 }  // namespace
 
 std::vector<std::string> SandboxArguments(const Sandbox& sandbox, const Command& command) {
-  return Arguments(sandbox, command, SeccompProgram().ok() ? "<filter>" : "");
+  return Arguments(sandbox, command, SeccompProgram().ok() ? "<filter>" : "", "<info>");
 }
 
 absl::StatusOr<ProcessResult> RunSandboxed(const Sandbox& sandbox, const Command& command) {
@@ -224,7 +265,8 @@ SandboxReport ProbeSandbox() {
   report.capabilities.push_back(
       {"process limit", dropped,
        geteuid() != 0 ? "RLIMIT_NPROC of this user"
-                      : "RLIMIT_NPROC as user 65534, where that user reaches the work folder"});
+                      : "RLIMIT_NPROC as user " + std::to_string(OuterUser()) +
+                            ", where that user reaches the work folder"});
   return report;
 }
 

@@ -43,7 +43,8 @@ struct Sandbox {
 // isolate and the sandbox does not allow going without; the message says what is missing. Otherwise as Run.
 absl::StatusOr<ProcessResult> RunSandboxed(const Sandbox& sandbox, const Command& command);
 
-// The argument vector that RunSandboxed would execute, for logs; the filter's descriptor is written as <filter>.
+// The argument vector that RunSandboxed would execute, for logs; descriptors are written as <filter> and
+// <info>.
 std::vector<std::string> SandboxArguments(const Sandbox& sandbox, const Command& command);
 
 // What this host can do, for people.

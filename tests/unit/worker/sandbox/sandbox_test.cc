@@ -117,6 +117,12 @@ TEST_F(SandboxTest, ProcessesAreBounded) {
               HasSubstr("Cannot fork"));
 }
 
+// Whatever a sandbox leaves behind would count against the next one's limit.
+TEST_F(SandboxTest, RunsLeaveNoProcessBehind) {
+  sandbox_.processes = 10;
+  for (int run = 0; run < 30; ++run) ASSERT_EQ(Shell("true").exit_code, 0) << run;
+}
+
 TEST_F(SandboxTest, MemoryIsBounded) {
   sandbox_.address_space_bytes = 500'000'000;
   EXPECT_NE(Shell("python3 -c 'x = bytearray(900000000)'").exit_code, 0);
@@ -160,6 +166,15 @@ TEST_F(SandboxTest, TheCompilerAndTheEmulatorRunInside) {
       " -sandbox on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("QEMU 7"));
+}
+
+// Build and run as an action does them: a program of this project that starts the compiler and the emulator itself.
+TEST_F(SandboxTest, AnActionBuildsAndRunsInside) {
+  sandbox_.binds = {{HELX_SOURCE_DIR}, {HELX_BUILD_DIR}};
+  const ProcessResult result =
+      Shell(std::string(HELX_QEMU_TEST) + " --gtest_filter=QemuTest.ReportsOutputs*:QemuHangTest.By*");
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+  EXPECT_THAT(result.out, ::testing::AnyOf(HasSubstr("PASSED  ] 4 tests"), HasSubstr("SKIPPED")));
 }
 
 TEST_F(SandboxTest, TheWholeTreeDiesAtTheLimit) {

@@ -7,6 +7,8 @@
 
 #include <cstddef>
 #include <cstring>
+#include <map>
+#include <vector>
 
 #include "core/base/file.h"
 #include "core/base/hex.h"
@@ -226,6 +228,34 @@ TEST_F(QemuTest, RefusesInputBytesThatDoNotHashToTheImagesDigests) {
   EXPECT_THAT(outcome.failure->message, HasSubstr(Sha256Hex(request.input_sets[0][0])));
   request.input_sets[0][0].resize(32);
   EXPECT_EQ(Code(Execute(request)), "runner_refused");
+}
+
+// The allocated sections of an ELF file by name.
+std::map<std::string, std::string> Sections(const std::string& elf) {
+  Elf32_Ehdr header;
+  std::memcpy(&header, elf.data(), sizeof(header));
+  std::vector<Elf32_Shdr> table(header.e_shnum);
+  std::memcpy(table.data(), elf.data() + header.e_shoff, table.size() * sizeof(Elf32_Shdr));
+  std::map<std::string, std::string> out;
+  for (const Elf32_Shdr& section : table) {
+    if ((section.sh_flags & SHF_ALLOC) == 0 || section.sh_type == SHT_NOBITS) continue;
+    out[elf.data() + table[header.e_shstrndx].sh_offset + section.sh_name] =
+        elf.substr(section.sh_offset, section.sh_size);
+  }
+  return out;
+}
+
+TEST_F(QemuTest, ImagesOfTwoInputsDifferOnlyInTheRequestsConstants) {
+  const auto first = ReadFile(BuildImage(board(), Adder(), {{Bytes(16, 1)}}, folder_.path()));
+  ASSERT_TRUE(first.ok());
+  const auto second = ReadFile(BuildImage(board(), Adder(), {{Bytes(16, 2)}}, folder_.path()));
+  ASSERT_TRUE(second.ok());
+  auto a = Sections(*first), b = Sections(*second);
+  EXPECT_NE(a[".helx_request"], b[".helx_request"]);
+  a.erase(".helx_request");
+  b.erase(".helx_request");
+  EXPECT_GE(a.size(), 4u);
+  EXPECT_EQ(a, b);
 }
 
 TEST_F(QemuTest, RefusesAnImageOfAnotherRequest) {
