@@ -4,6 +4,7 @@
 #include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
+#include <sys/stat.h>
 
 #include <array>
 #include <condition_variable>
@@ -91,6 +92,9 @@ struct Store::Impl {
         cache(rocksdb::NewLRUCache(static_cast<size_t>(store_options.block_cache_bytes))),
         logger(std::make_shared<LogAdapter>(store_options.log)) {}
 
+  // Before `cache` and `logger` go: RocksDB uses both to its end.
+  ~Impl() { CloseDatabase(); }
+
   struct Batch {
     Writes writes;
     Done done;
@@ -142,6 +146,8 @@ absl::Status Store::Impl::OpenDatabase() {
   }
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* opened = nullptr;
+  // RocksDB complains of a folder that is not there before it makes one.
+  mkdir((options.path + "/db").c_str(), 0700);
   const rocksdb::Status status =
       rocksdb::DB::Open(db_options, options.path + "/db", descriptors, &handles, &opened);
   if (!status.ok()) return ToStatus(status);
@@ -202,8 +208,6 @@ Store::~Store() {
   }
   impl_->wake.notify_all();
   impl_->committer.join();
-  std::unique_lock lock(impl_->database_mutex);
-  impl_->CloseDatabase();
 }
 
 absl::StatusOr<std::string> Store::Get(Family family, std::string_view key) const {
