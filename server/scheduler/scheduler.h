@@ -170,6 +170,8 @@ class Scheduler {
                                     v1::ActionKind kind);
   void Attach(LiveJob& job, v1::ActionKind kind, const std::string& key, Transaction& t);
   void Detach(LiveJob& job);
+  bool IsStoredWhole(const LiveJob& job, const records::ActionRecord& frozen);
+  void Unfreeze(LiveJob& job);
   void Enqueue(Action& action, Transaction& t);
   void DropIfUnwanted(Action& action, Transaction& t);
   std::string QueueReason(const records::Placement& placement) const;

@@ -253,6 +253,9 @@ void Scheduler::SendExecute(LaneState& lane, bool with_subject, Transaction& t) 
   execute->mutable_lease()->set_instance(action.instance);
   execute->set_instance(action.instance);
   execute->set_kind(action.record.kind());
+  execute->set_no_cache(std::any_of(action.jobs.begin(), action.jobs.end(), [](const LiveJob* job) {
+    return job->record.no_cache();
+  }));
   SetDuration(action.run_limit_ms, execute->mutable_run_limit());
   SetDuration(0, response.mutable_next_synchronization());
   if (!with_subject) return Answer(lane, std::move(response), t);

@@ -228,15 +228,38 @@ void Scheduler::Advance(LiveJob& job, Transaction& t) {
   Attach(job, v1::ACTION_KIND_RUN, run_key, t);
 }
 
+// Whether everything that would follow this freezing is stored too.
+bool Scheduler::IsStoredWhole(const LiveJob& job, const records::ActionRecord& frozen) {
+  if (job.record.no_cache()) return false;
+  const v1::ActionOutput& output = frozen.output();
+  const bool runs = job.record.job().kind() == v1::JOB_KIND_RUN && !output.run_key().empty();
+  const std::string last = runs ? "run:" + output.run_key() : "build:" + output.build_key();
+  return cache_.Find(job.instance, last) != nullptr;
+}
+
+// Takes a job's freezing back: no live worker offers the tools it names any more.
+void Scheduler::Unfreeze(LiveJob& job) {
+  job.record.mutable_job()->clear_frozen_request();
+  job.record.clear_build_key();
+  job.record.clear_run_key();
+  job.record.clear_build_bundle();
+  records::Placement placement;  // as the document asked
+  placement.set_engine(job.record.placement().engine());
+  placement.set_platform(job.record.placement().platform());
+  *job.record.mutable_placement() = placement;
+}
+
 // True once the job is frozen; false when it waits or has ended.
 bool Scheduler::AdvanceFreeze(LiveJob& job, Transaction& t) {
   const std::string key = FreezeKey(job.record.document());
-  if (const auto hit = cache_.Find(job.instance, key)) {
+  const auto catalogues = workers_.LiveCatalogues();
+  // Without a worker the last known catalogue may be out of date: then only what is stored whole is an answer.
+  if (const auto hit = cache_.Find(job.instance, key);
+      hit != nullptr && (!catalogues.empty() || IsStoredWhole(job, *hit))) {
     observer_->CacheHit(v1::ACTION_KIND_FREEZE);
     TakeFrozen(job, *hit);
     return true;
   }
-  const auto catalogues = workers_.LiveCatalogues();
   const auto violations = Refusal(job.record.placement(), catalogues);
   if (violations.empty()) {
     Attach(job, v1::ACTION_KIND_FREEZE, key, t);

@@ -306,9 +306,26 @@ void Scheduler::CatalogueChanged(Transaction& t) {
     if (job->action == nullptr) jobs.push_back(job.get());
   }
   std::vector<Action*> queued;
+  std::vector<Action*> outdated;
   queue_.ForEach([&](Action* action) {
-    if (action->record.kind() == v1::ACTION_KIND_FREEZE) queued.push_back(action);
+    if (action->record.kind() == v1::ACTION_KIND_FREEZE) {
+      queued.push_back(action);
+    } else if (!catalogues.empty() && !Refusal(action->record.placement(), catalogues).empty()) {
+      outdated.push_back(action);
+    }
   });
+  // Frozen for tools that went away, as after an upgrade: whoever came with a document is frozen again.
+  for (Action* action : outdated) {
+    const auto attached = action->jobs;
+    for (LiveJob* job : attached) {
+      if (!job->record.has_document()) continue;
+      Detach(*job);
+      job->record.clear_action();
+      Unfreeze(*job);
+      jobs.push_back(job);
+    }
+    DropIfUnwanted(*action, t);
+  }
   for (Action* action : queued) {
     const bool current = action->record.key() == FreezeKey(action->record.document());
     if (current && Refusal(action->record.placement(), catalogues).empty()) continue;

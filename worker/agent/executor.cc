@@ -201,7 +201,8 @@ class Executor::Impl {
     std::vector<Digest> blobs = TensorBlobs(request);
     if (action.kind() == v1::ACTION_KIND_BUILD) {
       blobs.push_back(request.model);
-      HELX_RETURN_IF_ERROR(LinkObjects(request, folder));
+      HELX_RETURN_IF_ERROR(MakeFolder(folder + "/objects"));
+      if (!action.no_cache()) HELX_RETURN_IF_ERROR(LinkObjects(request, folder));
     } else {
       HELX_RETURN_IF_ERROR(FetchBuild(action, folder, transfer));
     }
@@ -252,7 +253,6 @@ class Executor::Impl {
 
   // Objects of the same model from an earlier build: an index file names them by digest.
   absl::Status LinkObjects(const FrozenRequest& request, const std::string& folder) {
-    HELX_RETURN_IF_ERROR(MakeFolder(folder + "/objects"));
     HELX_ASSIGN_OR_RETURN(const std::string key, ObjectKey(request));
     const auto index = ReadFile(ObjectIndex(key), 1 << 20);
     if (!index.ok()) return absl::OkStatus();
@@ -317,7 +317,7 @@ class Executor::Impl {
     HELX_RETURN_IF_ERROR(UploadMissing({{digest, &file->second}}, transfer));
     v1::ActionOutput* output = completion->mutable_output();
     *output->mutable_frozen_request() = rpc::ToProto(digest);
-    HELX_ASSIGN_OR_RETURN(*output->mutable_build_key(), request.BuildKey());
+    HELX_ASSIGN_OR_RETURN(*output->mutable_build_key(), request.BuildBundleKey());
     if (request.execute) {
       HELX_ASSIGN_OR_RETURN(*output->mutable_run_key(), request.RunKey());
     }
