@@ -58,7 +58,7 @@ void EmitObjects(const std::string& folder, const ActionContext& context) {
   }
 }
 
-bool IsSource(const std::string& name) { return name.ends_with(".c") || name.ends_with(".h"); }
+bool IsSource(const std::string& name) { return name.ends_with(".c") || name.ends_with(".h") || name.ends_with(".S"); }
 
 absl::Status AddBuildFiles(const engine::GeneratedModel& model, const engine::LinkedImage& image,
                            const std::string& constants,
@@ -69,6 +69,10 @@ absl::Status AddBuildFiles(const engine::GeneratedModel& model, const engine::Li
   HELX_ASSIGN_OR_RETURN(const std::string map, ReadFile(image.map_path));
   HELX_RETURN_IF_ERROR(
       writer->Add("build/model.map", map, "text/plain", ArtifactRole::kEvidence));
+  const std::string script = image.map_path.substr(0, image.map_path.rfind('/')) + "/model.ld";
+  HELX_ASSIGN_OR_RETURN(const std::string layout, ReadFile(script));
+  HELX_RETURN_IF_ERROR(
+      writer->Add("build/src/model.ld", layout, "text/plain", ArtifactRole::kEvidence));
   HELX_RETURN_IF_ERROR(writer->Add("build/memory.json", PrettyJson(model.memory),
                                    "application/json", ArtifactRole::kEvidence));
   for (const auto& [name, content] : model.files) {
