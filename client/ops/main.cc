@@ -4,6 +4,9 @@
 #include <vector>
 
 #include "client/ops/commands.h"
+#ifdef HELX_OPS_IMPORT
+#include "client/ops/import_tflite.h"
+#endif
 
 namespace {
 
@@ -21,6 +24,10 @@ constexpr const char* kUsageText =
     "  run GRAPH.whg1 DECODES.jsonl\n"
     "                             each line a list of {\"data\",\"shape\"}; prints each outcome\n"
     "  describe GRAPH.whg1        inputs, nodes, shapes, bounds and verdicts\n"
+#ifdef HELX_OPS_IMPORT
+    "  import MODEL.tflite --rounding double|single [--input TENSOR] [--output TENSOR] --out FILE\n"
+    "                             write the model.tfq of tflite_int8/1\n"
+#endif
     "bounds and certify: 0 the verdict meets the profile (acc64 unless given); 1 it does not;\n"
     "2 a graph is malformed or refused at load by steps 1-7; 3 --check finds a difference;\n"
     "4 the lowering refuses the set; 5 usage\n";
@@ -47,6 +54,9 @@ int main(int argc, char** argv) {
   if (command == "lower") return helx::ops::LowerCommand(rest);
   if (command == "run") return helx::ops::RunCommand(rest);
   if (command == "describe") return helx::ops::DescribeCommand(rest);
+#ifdef HELX_OPS_IMPORT
+  if (command == "import") return helx::ops::ImportCommand(rest);
+#endif
   if (command == "vectors" && !rest.empty()) {
     const helx::ops::Words after(rest.begin() + 1, rest.end());
     if (rest[0] == "gen") return helx::ops::GenerateVectors(after);

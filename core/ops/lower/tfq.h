@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/ops/graph.h"
 #include "core/ops/json.h"
 #include "core/ops/result.h"
 #include "core/ops/tensor.h"
@@ -57,8 +58,6 @@ struct TfqNode {
   int64_t Option(std::string_view name) const { return opts.find(name)->second; }
 };
 
-// What RESHAPE leaves: the planar shape behind every tensor, which differs from the tensor's own
-// only between a RESHAPE and the FULLY_CONNECTED that reads it.
 struct Tfq {
   // Owns what the views and pointers refer to.
   Json json;
@@ -79,6 +78,23 @@ Result<Tfq> ParseTfq(std::string_view member);
 
 // kUnsupported, then kLimit; empty when the graph can be lowered.
 std::optional<Refusal> JudgeTfq(const Tfq& tfq);
+
+// The value behind a tensor: its id and planar shape. A RESHAPE adds no node, so behind its output
+// is its input's value.
+struct TfqValue {
+  uint32_t id = 0;
+  Shape shape;
+};
+
+struct LoweredTfq {
+  Graph graph;
+  // By tensor index, for every activation.
+  std::map<int64_t, TfqValue> values;
+};
+
+// LowerTfq (forms.h) with where each tensor went: to compare a network with another runtime layer
+// by layer.
+Result<LoweredTfq> LowerTfqValues(std::string_view member);
 
 // Pads of a window on one axis: SAME's, or zeros. In: size, kernel extent, stride.
 struct PadPair {

@@ -12,12 +12,6 @@ namespace {
 constexpr int64_t kTfqMaxElems = int64_t{1} << 24;
 constexpr int64_t kMaxWeights = int64_t{1} << 26;
 
-// The value behind a tensor: its id and planar shape, which a RESHAPE leaves as they are.
-struct Value {
-  uint32_t id = 0;
-  Shape shape;
-};
-
 class Lowering {
  public:
   explicit Lowering(const Tfq& tfq) : tfq_(tfq) {}
@@ -48,6 +42,8 @@ class Lowering {
     return std::move(graph_);
   }
 
+  const std::map<int64_t, TfqValue>& values() const { return values_; }
+
  private:
   bool Fail(std::string_view what) {
     fault_ = what;
@@ -60,7 +56,7 @@ class Lowering {
 
   bool Node(const TfqNode& node) {
     const TfqTensor& y = *tfq_.At(node.out);
-    const Value x = values_[node.in[0]];
+    const TfqValue x = values_[node.in[0]];
     uint32_t id = x.id;
     switch (node.op) {
       case TfqOp::kConv2d:
@@ -206,7 +202,7 @@ class Lowering {
     return out;
   }
 
-  bool Convolution(const TfqNode& node, const Value& x, uint32_t* id) {
+  bool Convolution(const TfqNode& node, const TfqValue& x, uint32_t* id) {
     const TfqTensor& in = *tfq_.At(node.in[0]);
     const TfqTensor& w = *tfq_.At(node.in[1]);
     const TfqTensor& y = *tfq_.At(node.out);
@@ -252,7 +248,7 @@ class Lowering {
     return Rescale(Divide64(twice_larger, Scaled(ScaleOf(y, 0), kLeftShift)), y.zp, id);
   }
 
-  bool AveragePool(const TfqNode& node, const Value& x, uint32_t* id) {
+  bool AveragePool(const TfqNode& node, const TfqValue& x, uint32_t* id) {
     Params p = RequantParams(Rounding::kHalfUp, 1, 0, 0);
     SetWindow(node, x.shape, &p);
     p.cin = p.cout = p.groups = x.shape.c;
@@ -268,7 +264,7 @@ class Lowering {
 
   const Tfq& tfq_;
   Graph graph_;
-  std::map<int64_t, Value> values_;
+  std::map<int64_t, TfqValue> values_;
   // The exponents of the last RequantOf, for the second rounding.
   std::vector<int> exponents_;
   std::string fault_;
@@ -277,10 +273,19 @@ class Lowering {
 }  // namespace
 
 Result<Graph> LowerTfq(std::string_view member) {
+  Result<LoweredTfq> lowered = LowerTfqValues(member);
+  if (!lowered.ok()) return lowered.refusal();
+  return std::move(lowered.value().graph);
+}
+
+Result<LoweredTfq> LowerTfqValues(std::string_view member) {
   const Result<Tfq> tfq = ParseTfq(member);
   if (!tfq.ok()) return tfq.refusal();
   if (const auto refusal = JudgeTfq(tfq.value())) return *refusal;
-  return Lowering(tfq.value()).Run();
+  Lowering lowering(tfq.value());
+  Result<Graph> graph = lowering.Run();
+  if (!graph.ok()) return graph.refusal();
+  return LoweredTfq{std::move(graph.value()), lowering.values()};
 }
 
 }  // namespace helx::ops
