@@ -79,7 +79,7 @@ TEST(CheckAddress, AllowsSocketsAndHostsWithPorts) {
   for (const char* address : {"unix:/a/b.sock", "localhost:1", "127.0.0.1:65535", "[::1]:7000"}) {
     EXPECT_TRUE(CheckAddress(address, "test").ok()) << address;
   }
-  for (const std::string address :
+  for (const std::string& address :
        {std::string("host"), std::string(":1"), std::string("host:0"), std::string("host:65536"),
         std::string("host:7x"), std::string("unix:relative.sock"), std::string("unix:"),
         std::string("b\xc3\xbc"
