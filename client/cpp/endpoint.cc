@@ -31,8 +31,9 @@ bool IsPrintableAscii(std::string_view text) {
 absl::StatusOr<std::string> ServerOfConfig(const std::string& text, const std::string& path) {
   const auto document = ParseYaml(text, path);
   if (ErrorCodeOf(document.status()) == "empty_document") return "";
-  if (!document.ok()) return document.status();
+  HELX_RETURN_IF_ERROR(document.status());
   const YamlNode& root = (*document)->root();
+  if (root.kind() == YamlNode::Kind::kNull) return "";
   HELX_RETURN_IF_ERROR(root.CheckKeys({"server"}));
   const YamlNode* server = root.Find("server");
   if (server == nullptr) return "";

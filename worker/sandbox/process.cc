@@ -1,12 +1,15 @@
 #include "worker/sandbox/process.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -77,14 +80,33 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   return out;
 }
 
+// In the child: limits, inherited descriptors and identity. Only async-signal-safe calls.
+bool ApplyRestrictions(const Command& command) {
+  for (const int fd : command.inherited) {
+    if (fcntl(fd, F_SETFD, 0) != 0) return false;
+  }
+  if (command.user >= 0) {
+    const auto id = static_cast<uid_t>(command.user);
+    if (setgroups(0, nullptr) != 0 || setresgid(id, id, id) != 0 || setresuid(id, id, id) != 0) {
+      return false;
+    }
+  }
+  for (const ResourceLimit& limit : command.resource_limits) {
+    const rlimit value{limit.value, limit.value};
+    if (setrlimit(static_cast<__rlimit_resource_t>(limit.resource), &value) != 0) return false;
+  }
+  // Last: a change of user clears it.
+  return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
+}
+
 // Runs in the child: only async-signal-safe calls.
 [[noreturn]] void Exec(const char* program, char* const* argv, char* const* envp,
-                       const char* directory, int out, int err, int status_pipe) {
+                       const Command& command, int out, int err, int status_pipe) {
   setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const char* directory = command.directory.c_str();
   const int null = open("/dev/null", O_RDONLY);
   if (null >= 0 && dup2(null, 0) >= 0 && dup2(out, 1) >= 0 && dup2(err, 2) >= 0 &&
-      (*directory == '\0' || chdir(directory) == 0)) {
+      (*directory == '\0' || chdir(directory) == 0) && ApplyRestrictions(command)) {
     signal(SIGPIPE, SIG_DFL);
     sigset_t none;
     sigemptyset(&none);
@@ -95,6 +117,28 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   const ssize_t ignored = write(status_pipe, &error, sizeof(error));
   (void)ignored;
   _exit(127);
+}
+
+// Whether the child has ended; it stays to be reaped.
+bool Ended(pid_t pid) {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == pid;
+}
+
+// Kills and reaps what is left of an ended child's group, and the child; its wait status. Where this process is a subreaper,
+// the group's orphans are its children too. The group's number stays taken as long as it has a member, so nothing else is
+// reaped by mistake.
+int ReapGroup(pid_t pid) {
+  kill(-pid, SIGKILL);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  for (int tries = 0; tries < 500; ++tries) {
+    const pid_t reaped = waitpid(-pid, nullptr, WNOHANG);
+    if (reaped < 0 && errno != EINTR) break;
+    if (reaped == 0) usleep(1000);
+  }
+  return status;
 }
 
 }  // namespace
@@ -131,8 +175,8 @@ absl::StatusOr<ProcessResult> Run(const Command& command) {
   const pid_t pid = fork();
   if (pid < 0) return absl::ResourceExhaustedError("cannot fork: " + std::string(strerror(errno)));
   if (pid == 0) {
-    Exec(program.c_str(), argv.data(), envp.data(), command.directory.c_str(), out.write_end,
-         err.write_end, status.write_end);
+    Exec(program.c_str(), argv.data(), envp.data(), command, out.write_end, err.write_end,
+         status.write_end);
   }
   setpgid(pid, pid);
   out.CloseWrite();
@@ -159,11 +203,11 @@ absl::StatusOr<ProcessResult> Run(const Command& command) {
     }
     pollfd fds[2] = {{out.read_end, POLLIN, 0}, {err.read_end, POLLIN, 0}};
     if (poll(fds, 2, 50) <= 0) {
-      // A grandchild that left the group may hold the pipes open: once the child itself is gone and killed, stop reading.
-      siginfo_t info{};
-      if (killed && waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-          info.si_pid == pid) {
-        break;
+      // A grandchild may hold the pipes open after the child is gone: it ends with the group, and if it left the group
+      // nobody waits for it.
+      if (Ended(pid)) {
+        if (killed) break;
+        kill_group();
       }
       continue;
     }
@@ -189,8 +233,7 @@ absl::StatusOr<ProcessResult> Run(const Command& command) {
     drain(err, fds[1].revents, false);
   }
   // The pipes may close before the child ends: the limit holds on.
-  int wait_status = 0;
-  while (waitpid(pid, &wait_status, WNOHANG) == 0) {
+  while (!Ended(pid)) {
     if (Clock::now() - start >= command.limit && !killed) {
       result.timed_out = true;
       kill_group();
@@ -201,7 +244,7 @@ absl::StatusOr<ProcessResult> Run(const Command& command) {
     }
     usleep(1000);
   }
-  kill(-pid, SIGKILL);  // whatever is left of the group
+  const int wait_status = ReapGroup(pid);
   int exec_error = 0;
   if (read(status.read_end, &exec_error, sizeof(exec_error)) == sizeof(exec_error)) {
     return NotFound("cannot run " + program + ": " + strerror(exec_error));

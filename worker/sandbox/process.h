@@ -3,6 +3,7 @@
 #define HELX_WORKER_SANDBOX_PROCESS_H_
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,12 @@
 
 namespace helx::sandbox {
 
+// setrlimit in the child: soft and hard limit alike.
+struct ResourceLimit {
+  int resource = 0;    // RLIMIT_*
+  uint64_t value = 0;
+};
+
 struct Command {
   std::vector<std::string> argv;         // argv[0] is looked up in PATH when it has no slash
   std::string directory;                 // working directory; empty: the caller's
@@ -20,6 +27,9 @@ struct Command {
   size_t output_limit = 4u << 20;        // bytes kept of stdout and of stderr each: the head, then the tail
   // Called with each piece of stdout as it arrives; when set, stdout is not kept. Return false to kill the child.
   std::function<bool(std::string_view)> on_stdout;
+  std::vector<ResourceLimit> resource_limits;
+  std::vector<int> inherited;            // descriptors the child keeps, under the same numbers; all others close on exec
+  int64_t user = -1;                     // >= 0: run as this user and group, without supplementary groups (root only)
   // Asked at least every 100 ms; true kills the child.
   std::function<bool()> cancelled;
 };

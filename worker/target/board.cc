@@ -24,6 +24,8 @@ const std::array<Board, 1>& Boards() {
       .code_region = "ITCM",
       .weights_region = "DDR",
       .arena_region = "SRAM",
+      .data_region = "DTCM",
+      .stack_bytes = 64 * kKiB,
       .staging_address = 0x7c000000,
       .staging_bytes = 48 * kMiB,
       .icount_shift = 5,

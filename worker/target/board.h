@@ -30,6 +30,8 @@ struct Board {
   std::string_view code_region;
   std::string_view weights_region;
   std::string_view arena_region;
+  std::string_view data_region;  // the stack at its start, the runner's own data after it; never holds the model
+  uint32_t stack_bytes;
   // Loader block, then input sets: written by the emulator's loader, outside the image.
   uint32_t staging_address;
   uint32_t staging_bytes;

@@ -1,0 +1,109 @@
+// helxd: accepts jobs, keeps their results, hands the work to helx-worker processes.
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+#include "server/server.h"
+#include "server/telemetry/log.h"
+#include "server/version.h"
+
+namespace {
+
+std::string OwnFolder() {
+  char path[PATH_MAX] = {};
+  const ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+  const std::string text(path, n > 0 ? static_cast<size_t>(n) : 0);
+  return text.substr(0, text.rfind('/'));
+}
+
+std::string DefaultDataFolder() {
+  if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && data[0] == '/') {
+    return std::string(data) + "/helx";
+  }
+  const char* home = std::getenv("HOME");
+  return home != nullptr ? std::string(home) + "/.local/share/helx" : "helx-data";
+}
+
+int Fail(const std::string& message) {
+  std::fprintf(stderr, "helxd: %s\n", message.c_str());
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  helx::server::ServerOptions options;
+  options.data_folder = DefaultDataFolder();
+  options.local_workers = static_cast<int>(std::thread::hardware_concurrency());
+  bool verbose = false;
+  CLI::App app("HELX daemon: jobs, results and workers of one host or lab");
+  // A wrapper may set defaults that its user overrides.
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  app.set_version_flag("--version", std::string("helxd ") + helx::server::kVersion + " (" +
+                                        helx::server::Commit() + ")");
+  app.add_option("--listen", options.listen, "unix:PATH, or HOST:PORT; port 0 chooses one")
+      ->required();
+  app.add_option("--data-dir", options.data_folder, "the store, uploads and worker state")
+      ->capture_default_str();
+  app.add_option("--workers", options.local_workers, "local helx-worker processes")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  app.add_option("--worker-binary", options.worker_binary, "helx-worker; default: beside helxd");
+  app.add_flag("--insecure", options.insecure, "allow a loopback TCP address without TLS");
+  app.add_option("--metrics-listen", options.metrics_listen, "HOST:PORT that serves /metrics");
+  app.add_option("--idle-exit-seconds", options.idle_exit_seconds,
+                 "exit when there was no client call and no job for so long; 0: never")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--ballast-bytes", options.ballast_bytes,
+                 "disk space held back for recording how work ends on a full disk")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_flag("--verbose", verbose, "log debug messages");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  }
+  if (verbose) helx::server::SetLogLevel(helx::server::LogLevel::kDebug);
+  if (options.worker_binary.empty()) options.worker_binary = OwnFolder() + "/helx-worker";
+  if (options.local_workers > 0 && access(options.worker_binary.c_str(), X_OK) != 0) {
+    return Fail("there is no helx-worker at " + options.worker_binary +
+                "; give --worker-binary, or --workers 0 when workers join from elsewhere");
+  }
+
+  // Signals are taken by this thread alone; threads started below inherit the mask.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
+  auto server = helx::server::Server::Start(options);
+  if (!server.ok()) return Fail(helx::MessageOf(server.status()));
+  std::printf("listening %s\n", (*server)->address().c_str());
+  std::fflush(stdout);
+  helx::Json fields = {{"address", (*server)->address()}, {"data_dir", options.data_folder}};
+  if (!(*server)->metrics_address().empty()) fields["metrics"] = (*server)->metrics_address();
+  helx::server::Log(helx::server::LogLevel::kInfo, "listening", fields);
+
+  const timespec second = {1, 0};
+  std::string why = "idle";
+  while (!(*server)->IdleForTooLong()) {
+    const int signal_number = sigtimedwait(&signals, nullptr, &second);
+    if (signal_number > 0) {
+      why = strsignal(signal_number);
+      break;
+    }
+  }
+  helx::server::Log(helx::server::LogLevel::kInfo, "stopping", {{"reason", why}});
+  (*server)->Stop();
+  helx::server::Log(helx::server::LogLevel::kInfo, "stopped");
+  return 0;
+}

@@ -1,0 +1,65 @@
+#include "server/scheduler/result_cache.h"
+
+#include "server/scheduler/timestamps.h"
+#include "server/store/keys.h"
+
+namespace helx::server {
+
+absl::StatusOr<records::ActionRecord> ResultCache::Load(const std::string& instance,
+                                                        const std::string& key) const {
+  records::ActionRecord record;
+  const auto unsettled = unsettled_.find(InstanceKey(instance, key));
+  if (unsettled != unsettled_.end()) return unsettled->second.second;
+  const auto row = store_->Get(Family::kActions, InstanceKey(instance, key));
+  if (absl::IsNotFound(row.status())) {
+    record.set_key(key);
+    return record;
+  }
+  HELX_RETURN_IF_ERROR(row.status());
+  if (!record.ParseFromString(*row)) return DataLoss("the row of action " + key + " is damaged");
+  return record;
+}
+
+bool ResultCache::IsComplete(const std::string& instance,
+                             const records::ActionRecord& record) const {
+  const auto stored = [&](const v1::Digest& digest) {
+    return blobs_->Has(instance, FromProto(digest)).value_or(false);
+  };
+  const v1::ActionOutput& output = record.output();
+  if (output.has_frozen_request() && !stored(output.frozen_request())) return false;
+  if (output.has_bundle() && !stored(output.bundle())) return false;
+  for (const v1::Digest& blob : output.blobs()) {
+    if (!stored(blob)) return false;
+  }
+  return true;
+}
+
+std::shared_ptr<const records::ActionRecord> ResultCache::Find(const std::string& instance,
+                                                               const std::string& key) {
+  if (removals_ != blobs_->removals()) {
+    removals_ = blobs_->removals();
+    complete_.clear();
+  }
+  const std::string row = InstanceKey(instance, key);
+  if (const auto found = complete_.find(row); found != complete_.end()) return found->second;
+  auto record = Load(instance, key);
+  if (!record.ok() || !record->has_output() || !IsComplete(instance, *record)) return nullptr;
+  if (complete_.size() >= kEntries) complete_.clear();
+  auto shared = std::make_shared<const records::ActionRecord>(*std::move(record));
+  complete_[row] = shared;
+  return shared;
+}
+
+uint64_t ResultCache::Wrote(const std::string& instance, const records::ActionRecord& record) {
+  const std::string row = InstanceKey(instance, record.key());
+  complete_.erase(row);
+  unsettled_[row] = {++tickets_, record};
+  return tickets_;
+}
+
+void ResultCache::Settle(const std::string& instance, const std::string& key, uint64_t ticket) {
+  const auto found = unsettled_.find(InstanceKey(instance, key));
+  if (found != unsettled_.end() && found->second.first == ticket) unsettled_.erase(found);
+}
+
+}  // namespace helx::server

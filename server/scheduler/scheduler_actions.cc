@@ -1,0 +1,515 @@
+// Actions: joining and leaving them, the queue, leases and attempts, how they end.
+#include <algorithm>
+#include <utility>
+
+#include "server/scheduler/placement.h"
+#include "server/scheduler/scheduler.h"
+#include "server/scheduler/timestamps.h"
+#include "server/scheduler/turn.h"
+#include "server/store/keys.h"
+
+namespace helx::server {
+namespace {
+
+constexpr char kNondeterministic[] = "nondeterministic_result";
+constexpr char kWorkerStopped[] = "worker_stopped";
+constexpr char kServerRestarted[] = "server_restarted";
+// Including those that do not count.
+constexpr int kAttemptsMost = 20;
+
+v1::JobPhase PhaseOf(v1::ActionKind kind) {
+  switch (kind) {
+    case v1::ACTION_KIND_FREEZE:
+      return v1::FREEZING;
+    case v1::ACTION_KIND_BUILD:
+      return v1::BUILDING;
+    default:
+      return v1::RUNNING;
+  }
+}
+
+bool IsOpen(const v1::Attempt& attempt) { return !attempt.has_end_time(); }
+
+// Attempts that count against the cap: an orderly stop of the worker or a restart of this server says nothing about the work.
+int AttemptsTried(const records::ActionRecord& record) {
+  int tried = 0;
+  for (const v1::Attempt& attempt : record.attempts()) {
+    const std::string& code = attempt.failure().code();
+    if (code != kWorkerStopped && code != kServerRestarted) ++tried;
+  }
+  return tried;
+}
+
+void AddIssue(const char* code, google::protobuf::RepeatedPtrField<std::string>* issues) {
+  if (std::find(issues->begin(), issues->end(), code) == issues->end()) *issues->Add() = code;
+}
+
+void SetDuration(int64_t ms, google::protobuf::Duration* out) {
+  out->set_seconds(ms / 1000);
+  out->set_nanos(static_cast<int32_t>(ms % 1000) * 1'000'000);
+}
+
+}  // namespace
+
+// The action in flight, or a new one with what the store knows of its key.
+absl::StatusOr<Action*> Scheduler::GetAction(const std::string& instance, const std::string& key,
+                                             v1::ActionKind kind) {
+  auto& slot = actions_[InstanceKey(instance, key)];
+  if (slot != nullptr) return slot.get();
+  auto record = cache_.Load(instance, key);
+  if (!record.ok()) {
+    actions_.erase(InstanceKey(instance, key));
+    return record.status();
+  }
+  slot = std::make_unique<Action>();
+  slot->instance = instance;
+  slot->record = *std::move(record);
+  if (kind != v1::ACTION_KIND_UNSPECIFIED) {
+    slot->record.set_kind(kind);
+    slot->record.clear_attempts();  // a new execution; last_attempt goes on
+  }
+  slot->arrival = ++arrivals_;
+  return slot.get();
+}
+
+void Scheduler::Attach(LiveJob& job, v1::ActionKind kind, const std::string& key, Transaction& t) {
+  const bool fresh = !actions_.contains(InstanceKey(job.instance, key));
+  auto found = GetAction(job.instance, key, kind);
+  if (!found.ok()) {
+    return Fail(job, v1::FAILED,
+                MakeFailure(v1::INFRA, "store_damaged", MessageOf(found.status())), t);
+  }
+  Action& action = **found;
+  if (fresh) {
+    records::ActionRecord& record = action.record;
+    *record.mutable_placement() = job.record.placement();
+    if (kind == v1::ACTION_KIND_FREEZE) {
+      *record.mutable_document() = job.record.document();
+    } else {
+      *record.mutable_frozen_request() = job.record.job().frozen_request();
+    }
+    if (kind == v1::ACTION_KIND_RUN) *record.mutable_build_bundle() = job.record.build_bundle();
+  } else {
+    observer_->Deduplicated(kind);
+  }
+  if (job.record.priority() > action.priority || action.jobs.empty()) {
+    const bool queued = !fresh && action.state == Action::State::kQueued;
+    if (queued) queue_.Remove(&action);
+    action.priority = action.jobs.empty() ? job.record.priority()
+                                          : std::max(action.priority, job.record.priority());
+    if (queued) queue_.Push(&action);
+  }
+  action.jobs.insert(&job);
+  job.action = &action;
+  job.record.set_action(key);
+  for (const v1::Attempt& attempt : action.record.attempts()) {
+    *job.record.mutable_job()->add_attempts() = attempt;
+  }
+  if (!fresh && action.state == Action::State::kLeased && !action.cancelling) {
+    Transition(job, action.phase, t);
+  } else {
+    Requeue(job, action.state == Action::State::kBackoff ? "retry_backoff"
+                                                         : QueueReason(action.record.placement()),
+            t);
+  }
+  if (fresh) Enqueue(action, t);
+}
+
+void Scheduler::Detach(LiveJob& job) {
+  job.action->jobs.erase(&job);
+  job.action = nullptr;
+}
+
+void Scheduler::Enqueue(Action& action, Transaction& t) {
+  action.state = Action::State::kQueued;
+  WriteAction(action, t);
+  queue_.Push(&action);
+  DispatchAction(action, t);
+}
+
+void Scheduler::DropIfUnwanted(Action& action, Transaction& t) {
+  if (action.wanted()) return;
+  if (action.state == Action::State::kLeased) {
+    if (action.cancelling) return;
+    action.cancelling = true;
+    AnswerParked(*action.lane, t);
+  } else if (action.jobs.empty()) {
+    if (action.state == Action::State::kQueued) queue_.Remove(&action);
+    Erase(action, t);
+  }
+}
+
+void Scheduler::Erase(Action& action, Transaction& t) {
+  for (LiveJob* job : action.jobs) job->action = nullptr;
+  action.jobs.clear();
+  for (const auto& waiter : action.waiters) waiter->action = nullptr;
+  action.waiters.clear();
+  const auto found = actions_.find(InstanceKey(action.instance, action.record.key()));
+  t.ended_actions.push_back(std::move(found->second));
+  actions_.erase(found);
+}
+
+std::string Scheduler::QueueReason(const records::Placement& placement) const {
+  const auto catalogues = workers_.LiveCatalogues();
+  if (catalogues.empty()) return "no_worker";
+  for (const v1::WorkerCatalogue* catalogue : catalogues) {
+    if (CanPlace(placement, *catalogue)) return "workers_busy";
+  }
+  return "platform_unavailable";
+}
+
+// After a failed attempt another worker is preferred, if there is one.
+bool Scheduler::MayTake(const Action& action, const WorkerState& worker) const {
+  if (action.avoid_worker != worker.name) return true;
+  for (const v1::WorkerCatalogue* catalogue : workers_.LiveCatalogues()) {
+    if (catalogue != &worker.catalogue && CanPlace(action.record.placement(), *catalogue)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void Scheduler::DispatchAction(Action& action, Transaction& t) {
+  LaneState* chosen = nullptr;
+  workers_.ForEachLane([&](LaneState& lane) {
+    if (chosen != nullptr || lane.kind != action.lane_kind() || !lane.parked ||
+        lane.action != nullptr || lane.park_executing) {
+      return;
+    }
+    if (CanPlace(action.record.placement(), lane.worker->catalogue) &&
+        MayTake(action, *lane.worker)) {
+      chosen = &lane;
+    }
+  });
+  if (chosen != nullptr) Lease(action, *chosen, t);
+}
+
+void Scheduler::DispatchLane(LaneState& lane, Transaction& t) {
+  Action* action = queue_.Best(
+      lane.kind,
+      [&](const records::Placement& placement) {
+        return CanPlace(placement, lane.worker->catalogue);
+      },
+      [&](const Action& candidate) { return MayTake(candidate, *lane.worker); });
+  if (action != nullptr) Lease(*action, lane, t);
+}
+
+// Gives the action to the idle lane whose call is held open; the worker learns of it once the lease is on disk.
+void Scheduler::Lease(Action& action, LaneState& lane, Transaction& t) {
+  queue_.Remove(&action);
+  action.state = Action::State::kLeased;
+  action.lane = &lane;
+  action.started_ms = Now();
+  action.cancelling = false;
+  action.recovered = false;
+  action.log = LogBuffer(kLogLimitBytes);
+  action.phase = PhaseOf(action.record.kind());
+  action.run_limit_ms = 0;
+  for (const LiveJob* job : action.jobs) {
+    action.run_limit_ms = std::max(action.run_limit_ms, job->record.run_limit_ms());
+  }
+  if (action.record.kind() == v1::ACTION_KIND_FREEZE) {
+    action.run_limit_ms = options_.freeze_limit_ms;
+  }
+  const int32_t number = action.record.last_attempt() + 1;
+  action.record.set_last_attempt(number);
+  v1::Attempt* attempt = action.record.add_attempts();
+  attempt->set_kind(action.record.kind());
+  attempt->set_number(number);
+  attempt->set_worker(lane.worker->name);
+  SetTimestamp(clock_->WallMicros(), attempt->mutable_start_time());
+  WriteAction(action, t);
+  for (LiveJob* job : action.jobs) {
+    *job->record.mutable_job()->add_attempts() = *attempt;
+    Transition(*job, action.phase, t);
+  }
+
+  lane.action = &action;
+  lane.attempt = number;
+  lane.lease_session = lane.worker->session;
+  lane.lease_deadline_ms = Now() + options_.worker_silence_ms;
+  records::LeaseRecord lease;
+  lease.set_instance(action.instance);
+  lease.set_action(action.record.key());
+  lease.set_attempt(number);
+  lease.set_worker(lane.worker->name);
+  lease.set_session(lane.worker->session);
+  lease.set_lane(lane.kind);
+  lease.set_run_limit_ms(action.run_limit_ms);
+  t.writes.push_back({Family::kLeases, lane.Name(), lease.SerializeAsString()});
+  SendExecute(lane, true, t);
+}
+
+// Answers the held call with the lane's lease: whole, or (for a worker that is at it already) without document and request.
+void Scheduler::SendExecute(LaneState& lane, bool with_subject, Transaction& t) {
+  if (!lane.parked) return;
+  const Action& action = *lane.action;
+  v1::SynchronizeResponse response;
+  v1::ExecuteAction* execute = response.mutable_execute();
+  execute->mutable_lease()->set_action(action.record.key());
+  execute->mutable_lease()->set_attempt(lane.attempt);
+  if (lane.kind == v1::LANE_DEVICE) execute->mutable_lease()->set_device(lane.Name());
+  SetDuration(options_.worker_silence_ms, execute->mutable_lease()->mutable_ttl());
+  execute->mutable_lease()->set_instance(action.instance);
+  execute->set_instance(action.instance);
+  execute->set_kind(action.record.kind());
+  execute->set_no_cache(std::any_of(action.jobs.begin(), action.jobs.end(), [](const LiveJob* job) {
+    return job->record.no_cache();
+  }));
+  SetDuration(action.run_limit_ms, execute->mutable_run_limit());
+  SetDuration(0, response.mutable_next_synchronization());
+  if (!with_subject) return Answer(lane, std::move(response), t);
+  t.effects.push_back([this, done = std::exchange(lane.parked, nullptr),
+                       response = std::move(response), record = action.record,
+                       instance = action.instance,
+                       attempt = lane.attempt](const absl::Status& status) mutable {
+    if (!status.ok()) return done(status);
+    const absl::Status read = ReadSubject(instance, record, response.mutable_execute());
+    if (read.ok()) return done(std::move(response));
+    FailUnreadable(instance, record.key(), attempt, read);
+    done(absl::UnavailableError("the action cannot be read: " + MessageOf(read)));
+  });
+}
+
+absl::Status Scheduler::ReadSubject(const std::string& instance,
+                                    const records::ActionRecord& record,
+                                    v1::ExecuteAction* out) const {
+  const bool freezes = record.kind() == v1::ACTION_KIND_FREEZE;
+  const Digest digest = FromProto(freezes ? record.document() : record.frozen_request());
+  auto content = blobs_->Read(instance, digest);
+  if (absl::IsDataLoss(content.status())) blobs_->Discard(instance, digest);
+  HELX_RETURN_IF_ERROR(content.status());
+  *(freezes ? out->mutable_document() : out->mutable_frozen_request()) = *std::move(content);
+  if (record.has_build_bundle()) *out->mutable_build_bundle() = record.build_bundle();
+  return absl::OkStatus();
+}
+
+// The document or frozen request of a lease is gone or damaged: no other worker would fare better.
+void Scheduler::FailUnreadable(const std::string& instance, const std::string& key,
+                               int32_t attempt, const absl::Status& why) {
+  Turn turn(this);
+  const auto found = actions_.find(InstanceKey(instance, key));
+  if (found == actions_.end()) return;
+  Action& action = *found->second;
+  if (action.lane == nullptr || action.lane->attempt != attempt) return;
+  v1::Failure failure = MakeFailure(v1::INFRA, "blob_damaged",
+                                    "an input of the action cannot be read from the store (" +
+                                        MessageOf(why) + "); submit the job again");
+  EndAttempt(action, &failure, false);
+  ReleaseLane(action, turn.transaction);
+  WriteAction(action, turn.transaction);
+  const auto jobs = action.jobs;
+  for (const auto& waiter : action.waiters) {
+    turn.transaction.effects.push_back([waiter, why](const absl::Status&) { waiter->done(why); });
+  }
+  Erase(action, turn.transaction);
+  for (LiveJob* job : jobs) Fail(*job, v1::FAILED, failure, turn.transaction);
+}
+
+void Scheduler::ReleaseLane(Action& action, Transaction& t) {
+  LaneState& lane = *action.lane;
+  observer_->LeaseEnded(static_cast<double>(Now() - action.started_ms) / 1e3);
+  t.writes.push_back({Family::kLeases, lane.Name(), std::nullopt});
+  lane.action = nullptr;
+  action.lane = nullptr;
+  action.cancelling = false;
+  AnswerParked(lane, t);
+}
+
+// Closes the open attempt, in the action and in every job that shares it.
+void Scheduler::EndAttempt(Action& action, const v1::Failure* failure, bool lost) {
+  if (action.record.attempts().empty()) return;
+  v1::Attempt* last = action.record.mutable_attempts(action.record.attempts_size() - 1);
+  if (!IsOpen(*last)) return;
+  SetTimestamp(clock_->WallMicros(), last->mutable_end_time());
+  if (failure != nullptr) *last->mutable_failure() = *failure;
+  last->set_lost(lost);
+  for (LiveJob* job : action.jobs) {
+    for (v1::Attempt& attempt : *job->record.mutable_job()->mutable_attempts()) {
+      if (attempt.kind() == last->kind() && attempt.number() == last->number()) attempt = *last;
+    }
+  }
+}
+
+void Scheduler::LoseLease(LaneState& lane, const std::string& why, Transaction& t) {
+  observer_->LeaseExpired();
+  Action& action = *lane.action;
+  if (!action.wanted()) return CompleteCancelled(action, t);
+  CompleteWithFailure(action,
+                      MakeFailure(v1::INFRA, action.recovered ? kServerRestarted : "worker_lost",
+                                  "worker " + lane.worker->name + " was lost: " + why),
+                      true, t);
+}
+
+void Scheduler::AttachLog(Action& action, v1::Failure* failure, Transaction& t) {
+  if (failure->has_details() || action.log.empty()) return;
+  const std::string text = action.log.Text();
+  const Digest digest = DigestOf(std::string_view(text));
+  BlobStore::AppendRows(action.instance, digest, text, t.writes);
+  *failure->mutable_details() = ToProto(digest);
+}
+
+// Jobs that were cancelled while they shared the action.
+void Scheduler::FinishCancelled(Action& action, Transaction& t) {
+  const auto jobs = action.jobs;
+  for (LiveJob* job : jobs) {
+    if (!job->record.job().cancel_requested()) continue;
+    Detach(*job);
+    Finish(*job, v1::CANCELLED, t);
+  }
+}
+
+void Scheduler::CompleteWithOutput(Action& action, const v1::ActionOutput& output,
+                                   const records::Placement& frozen_placement, Transaction& t) {
+  EndAttempt(action, nullptr, false);
+  ReleaseLane(action, t);
+  FinishCancelled(action, t);
+  records::ActionRecord& record = action.record;
+  const v1::ActionOutput previous = record.output();
+  const bool had_output = record.has_output();
+  *record.mutable_output() = output;
+  *record.mutable_output_placement() = frozen_placement;
+  record.clear_issues();
+  WriteOutputRows(action, had_output ? &previous : nullptr, t);
+  WriteAction(action, t);
+
+  const auto jobs = action.jobs;
+  for (const auto& waiter : action.waiters) AnswerFreeze(*waiter, record, t);
+  Erase(action, t);
+  for (LiveJob* job : jobs) {
+    job->record.clear_action();
+    switch (record.kind()) {
+      case v1::ACTION_KIND_FREEZE:
+        TakeFrozen(*job, record);
+        Advance(*job, t);
+        break;
+      case v1::ACTION_KIND_BUILD:
+        *job->record.mutable_build_bundle() = output.bundle();
+        if (job->record.job().kind() == v1::JOB_KIND_BUILD || job->record.run_key().empty()) {
+          Succeed(*job, record, false, t);
+        } else {
+          Advance(*job, t);
+        }
+        break;
+      default:
+        Succeed(*job, record, false, t);
+    }
+  }
+}
+
+// What can be found by the digest of an output: the frozen request, or the bundle. A bundle whose content differs from what the
+// same key gave before is noted on both.
+void Scheduler::WriteOutputRows(Action& action, const v1::ActionOutput* previous, Transaction& t) {
+  records::ActionRecord& record = action.record;
+  const v1::ActionOutput& output = record.output();
+  if (record.kind() == v1::ACTION_KIND_FREEZE) {
+    records::ActionRecord frozen = record;
+    frozen.set_key("frozen:" + output.frozen_request().hash());
+    Action by_digest;
+    by_digest.instance = action.instance;
+    by_digest.record = frozen;
+    WriteAction(by_digest, t);
+    return;
+  }
+  const auto write_bundle = [&](const v1::ActionOutput& of) {
+    records::BundleRecord row;
+    *row.mutable_bundle() = of.bundle();
+    row.set_content_digest(of.content_digest());
+    row.set_assessment(of.assessment());
+    row.set_kind(record.kind());
+    *row.mutable_issues() = record.issues();
+    *row.mutable_blobs() = of.blobs();
+    t.writes.push_back({Family::kIndexBundles, InstanceKey(action.instance, of.bundle().hash()),
+                        row.SerializeAsString()});
+  };
+  if (previous != nullptr && previous->content_digest() != output.content_digest()) {
+    AddIssue(kNondeterministic, record.mutable_issues());
+    write_bundle(*previous);
+  }
+  write_bundle(output);
+}
+
+void Scheduler::CompleteWithFailure(Action& action, v1::Failure failure, bool lost,
+                                    Transaction& t) {
+  AttachLog(action, &failure, t);
+  EndAttempt(action, &failure, lost);
+  const std::string worker = action.lane->worker->name;
+  ReleaseLane(action, t);
+  FinishCancelled(action, t);
+  WriteAction(action, t);
+  if (!action.wanted()) return Erase(action, t);
+  const bool retry = failure.fault() == v1::INFRA || failure.fault() == v1::DEVICE;
+  const int tried = AttemptsTried(action.record);
+  if (retry && tried < options_.attempts && action.record.attempts_size() < kAttemptsMost) {
+    observer_->Retried(failure.fault());
+    action.state = Action::State::kBackoff;
+    action.not_before_ms = Now() + (options_.retry_backoff_ms << std::max(tried - 1, 0));
+    action.avoid_worker = worker;
+    for (LiveJob* job : action.jobs) Requeue(*job, "retry_backoff", t);
+    return;
+  }
+  v1::FreezeResponse refusal;
+  *refusal.mutable_refusal() = failure;
+  for (const auto& waiter : action.waiters) {
+    t.effects.push_back([waiter, refusal](const absl::Status&) { waiter->done(refusal); });
+  }
+  const auto jobs = action.jobs;
+  Erase(action, t);
+  for (LiveJob* job : jobs) Fail(*job, v1::FAILED, failure, t);
+}
+
+void Scheduler::CompleteCancelled(Action& action, Transaction& t) {
+  const bool asked = action.cancelling;
+  if (!asked) {
+    // A worker that stops gives its work back.
+    return CompleteWithFailure(
+        action, MakeFailure(v1::INFRA, kWorkerStopped, "the worker stopped before the end"),
+        false, t);
+  }
+  EndAttempt(action, nullptr, false);
+  ReleaseLane(action, t);
+  FinishCancelled(action, t);
+  if (!action.wanted()) {
+    WriteAction(action, t);
+    return Erase(action, t);
+  }
+  // Somebody joined while it was being stopped: it begins anew.
+  action.record.clear_attempts();
+  for (LiveJob* job : action.jobs) {
+    if (job->phase() != v1::QUEUED) Requeue(*job, "workers_busy", t);
+  }
+  Enqueue(action, t);
+}
+
+void Scheduler::CompleteTimedOut(Action& action, v1::Failure failure, Transaction& t) {
+  AttachLog(action, &failure, t);
+  EndAttempt(action, &failure, false);
+  ReleaseLane(action, t);
+  FinishCancelled(action, t);
+  const auto jobs = action.jobs;
+  for (LiveJob* job : jobs) {
+    // A job that joined late may be entitled to more time than the lease had.
+    if (action.record.kind() != v1::ACTION_KIND_FREEZE &&
+        job->record.run_limit_ms() > action.run_limit_ms) {
+      Requeue(*job, "workers_busy", t);
+      continue;
+    }
+    Detach(*job);
+    Fail(*job, v1::TIMED_OUT, failure, t);
+  }
+  v1::FreezeResponse refusal;
+  *refusal.mutable_refusal() = failure;
+  for (const auto& waiter : action.waiters) {
+    t.effects.push_back([waiter, refusal](const absl::Status&) { waiter->done(refusal); });
+    waiter->action = nullptr;
+  }
+  action.waiters.clear();
+  if (action.jobs.empty()) {
+    WriteAction(action, t);
+    return Erase(action, t);
+  }
+  action.record.clear_attempts();
+  Enqueue(action, t);
+}
+
+}  // namespace helx::server

@@ -1,0 +1,34 @@
+// Internal to server/scheduler.
+#ifndef HELX_SERVER_SCHEDULER_TURN_H_
+#define HELX_SERVER_SCHEDULER_TURN_H_
+
+#include <utility>
+
+#include "server/scheduler/scheduler.h"
+
+namespace helx::server {
+
+class Scheduler::Turn {
+ public:
+  explicit Turn(Scheduler* scheduler) : scheduler_(scheduler), lock_(scheduler->mutex_) {}
+  ~Turn() { scheduler_->Commit(std::move(transaction)); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  Scheduler* const scheduler_;
+  std::unique_lock<std::mutex> lock_;
+
+ public:
+  Transaction transaction;
+};
+
+inline constexpr char kCatalogueKey[] = "catalogue_digest";
+inline constexpr char kIdCeilingKey[] = "job_id_ceiling";
+
+bool IsTerminal(v1::JobPhase phase);
+v1::Failure MakeFailure(v1::Fault fault, const std::string& code, const std::string& message);
+
+}  // namespace helx::server
+
+#endif  // HELX_SERVER_SCHEDULER_TURN_H_

@@ -1,0 +1,305 @@
+#include "server/server.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "server/api/blobs_service.h"
+#include "server/api/capabilities_service.h"
+#include "server/api/experiments_service.h"
+#include "server/api/jobs_service.h"
+#include "server/api/results_service.h"
+#include "server/api/worker_service.h"
+#include "server/local_workers.h"
+#include "server/scheduler/job_reader.h"
+#include "server/scheduler/names.h"
+#include "server/store/blob_store.h"
+#include "server/store/data_folder.h"
+#include "server/store/executor.h"
+#include "server/store/store.h"
+#include "server/store/uploads.h"
+#include "server/telemetry/grpc_metrics.h"
+#include "server/telemetry/log.h"
+#include "server/telemetry/metrics.h"
+#include "server/version.h"
+
+namespace helx::server {
+namespace {
+
+constexpr auto kTickInterval = std::chrono::milliseconds(100);
+constexpr int kTicksPerSample = 10;
+constexpr auto kDrain = std::chrono::seconds(5);
+constexpr auto kLastWords = std::chrono::milliseconds(100);  // for answers on their way out
+constexpr int64_t kUploadAgeSeconds = 24 * 3600;
+constexpr int kExecutorThreads = 2;
+constexpr char kUnix[] = "unix:";
+
+// Services that only need the store, and those that only make sense with a worker.
+constexpr const char* kStoreServices[] = {"helx.v1.Blobs", "helx.v1.Results",
+                                          "helx.v1.Capabilities", "helx.v1.Worker"};
+constexpr const char* kWorkServices[] = {"", "helx.v1.Jobs", "helx.v1.Experiments"};
+
+bool IsUnix(const std::string& listen) { return listen.rfind(kUnix, 0) == 0; }
+
+bool IsLoopback(const std::string& listen) {
+  const std::string host = listen.substr(0, listen.rfind(':'));
+  return host == "localhost" || host == "[::1]" || host.rfind("127.", 0) == 0;
+}
+
+absl::Status CheckListen(const ServerOptions& options) {
+  if (IsUnix(options.listen)) return absl::OkStatus();
+  if (options.listen.rfind(':') == std::string::npos) {
+    return InvalidArgument("--listen is " + Quoted(options.listen) +
+                           "; allowed are unix:PATH and HOST:PORT");
+  }
+  if (!IsLoopback(options.listen)) {
+    return InvalidArgument("--listen " + options.listen +
+                           " is not a loopback address; without TLS helxd listens on unix:PATH, or "
+                           "on 127.0.0.1 with --insecure");
+  }
+  if (!options.insecure) {
+    return InvalidArgument("--listen " + options.listen +
+                           " is open to every user of this host; say --insecure to allow that, or "
+                           "listen on unix:PATH");
+  }
+  return absl::OkStatus();
+}
+
+// A socket's credential is its folder: 0700 and ours. A socket that nobody answers is left from a process that was killed.
+absl::StatusOr<std::string> PrepareSocket(const std::string& listen) {
+  std::string path = listen.substr(sizeof(kUnix) - 1);
+  if (path.empty()) return InvalidArgument("--listen unix: needs a path");
+  if (path[0] != '/') {
+    char folder[4096];
+    if (getcwd(folder, sizeof(folder)) == nullptr) return Internal("the current folder is gone");
+    path = std::string(folder) + "/" + path;
+  }
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) {
+    return InvalidArgument("socket path " + path + " has " + std::to_string(path.size()) +
+                           " bytes; at most 107 are possible");
+  }
+  std::memcpy(address.sun_path, path.c_str(), path.size());
+  const std::string folder = path.substr(0, path.rfind('/'));
+  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    return FailedPrecondition("cannot create folder " + folder + ": " + std::strerror(errno));
+  }
+  struct stat info {};
+  if (stat(folder.c_str(), &info) != 0 || info.st_uid != geteuid() || (info.st_mode & 0077) != 0) {
+    return FailedPrecondition("folder " + folder +
+                              " of the socket must belong to this user and have mode 0700: whoever "
+                              "can enter it can use the server");
+  }
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const bool answered =
+      fd >= 0 && connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+  if (fd >= 0) close(fd);
+  if (answered) return FailedPrecondition("another server listens on " + path);
+  unlink(path.c_str());
+  return path;
+}
+
+}  // namespace
+
+struct Server::Impl {
+  explicit Impl(const ServerOptions& server_options)
+      : options(server_options), metrics(kVersion, Commit()) {}
+  ~Impl() { StopAll(); }
+
+  absl::Status OpenStore();
+  absl::Status Listen();
+  void RunTicker();
+  void SetHealth();
+  void StopAll();
+
+  const ServerOptions options;
+  SystemClock clock;
+  Metrics metrics;
+  CallActivity activity;
+  std::string address;
+  std::string metrics_address;
+  std::string socket_path;
+  std::unique_ptr<DataFolder> folder;
+  std::unique_ptr<Store> store;
+  std::unique_ptr<BlobStore> blobs;
+  std::unique_ptr<Executor> executor;
+  std::unique_ptr<Uploads> uploads;
+  std::unique_ptr<Scheduler> scheduler;
+  std::unique_ptr<JobReader> reader;
+  std::vector<std::unique_ptr<grpc::Service>> services;
+  std::unique_ptr<grpc::Server> server;
+  std::unique_ptr<LocalWorkers> workers;
+  std::thread ticker;
+  std::mutex stop_mutex;
+  std::condition_variable stop_wake;
+  bool stopping = false;
+  std::atomic<int64_t> last_job_ms{0};
+};
+
+absl::Status Server::Impl::OpenStore() {
+  HELX_ASSIGN_OR_RETURN(folder, DataFolder::Open(options.data_folder));
+  HELX_ASSIGN_OR_RETURN(const std::string staged, folder->Subfolder("uploads"));
+  StoreOptions store_options;
+  store_options.path = folder->path();
+  store_options.ballast_bytes = options.ballast_bytes;
+  store_options.log = [](int level, std::string_view text) {
+    Log(level >= 3 ? LogLevel::kError : LogLevel::kWarning, "store", {{"text", text}});
+  };
+  HELX_ASSIGN_OR_RETURN(store, Store::Open(store_options));
+  blobs = std::make_unique<BlobStore>(store.get());
+  executor = std::make_unique<Executor>(kExecutorThreads);
+  uploads = std::make_unique<Uploads>(staged, store.get(), blobs.get(), executor.get());
+  uploads->Purge(kUploadAgeSeconds);
+  scheduler = std::make_unique<Scheduler>(options.scheduler, store.get(), blobs.get(), &clock,
+                                          &metrics);
+  reader = std::make_unique<JobReader>(store.get(), blobs.get());
+  return scheduler->Recover();
+}
+
+absl::Status Server::Impl::Listen() {
+  services.push_back(std::make_unique<BlobsService>(store.get(), blobs.get(), uploads.get(),
+                                                    executor.get()));
+  services.push_back(std::make_unique<CapabilitiesService>(scheduler.get(),
+                                                           options.scheduler.run_limit_ms));
+  services.push_back(std::make_unique<ExperimentsService>(scheduler.get()));
+  services.push_back(std::make_unique<JobsService>(scheduler.get(), reader.get()));
+  services.push_back(std::make_unique<ResultsService>(reader.get()));
+  services.push_back(std::make_unique<WorkerService>(scheduler.get()));
+
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::ServerBuilder builder;
+  int port = 0;
+  const std::string target = socket_path.empty() ? options.listen : kUnix + socket_path;
+  builder.AddListeningPort(target, grpc::InsecureServerCredentials(), &port);
+  // Otherwise a second server would share the port without a word.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.SetMaxReceiveMessageSize(kMessageLimitBytes);
+  builder.SetMaxSendMessageSize(kMessageLimitBytes);
+  for (const auto& service : services) builder.RegisterService(service.get());
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
+  interceptors.push_back(std::make_unique<GrpcMetrics>(&metrics, &activity));
+  builder.experimental().SetInterceptorCreators(std::move(interceptors));
+  // The socket is born with the right mode; the process is still single-minded here.
+  const mode_t mask = umask(0177);
+  server = builder.BuildAndStart();
+  umask(mask);
+  if (server == nullptr || (socket_path.empty() && port == 0)) {
+    return FailedPrecondition("cannot listen on " + options.listen +
+                              ": the address is in use or not this host's");
+  }
+  address = socket_path.empty()
+                ? options.listen.substr(0, options.listen.rfind(':') + 1) + std::to_string(port)
+                : kUnix + socket_path;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
+  HELX_RETURN_IF_ERROR(CheckListen(options));
+  auto impl = std::make_unique<Impl>(options);
+  // The data folder first: its lock keeps a second daemon from taking the socket of the first.
+  HELX_RETURN_IF_ERROR(impl->OpenStore());
+  if (IsUnix(options.listen)) {
+    HELX_ASSIGN_OR_RETURN(impl->socket_path, PrepareSocket(options.listen));
+  }
+  HELX_RETURN_IF_ERROR(impl->Listen());
+  if (!options.metrics_listen.empty()) {
+    HELX_ASSIGN_OR_RETURN(impl->metrics_address, impl->metrics.Expose(options.metrics_listen));
+  }
+  if (options.local_workers > 0) {
+    LocalWorkersOptions workers;
+    workers.binary = options.worker_binary;
+    workers.server = impl->address;
+    HELX_ASSIGN_OR_RETURN(workers.state_folder, impl->folder->Subfolder("workers"));
+    workers.count = options.local_workers;
+    impl->workers = std::make_unique<LocalWorkers>(workers);
+  }
+  impl->activity.client_last_ms = impl->clock.SteadyMillis();
+  impl->SetHealth();
+  impl->ticker = std::thread([raw = impl.get()] { raw->RunTicker(); });
+  return std::unique_ptr<Server>(new Server(std::move(impl)));
+}
+
+void Server::Impl::RunTicker() {
+  int ticks = 0;
+  std::unique_lock lock(stop_mutex);
+  while (!stop_wake.wait_for(lock, kTickInterval, [this] { return stopping; })) {
+    lock.unlock();
+    scheduler->Tick();
+    if (scheduler->live_jobs() > 0) last_job_ms = clock.SteadyMillis();
+    if (++ticks % kTicksPerSample == 0) {
+      SetHealth();
+      metrics.Sample({scheduler->live_workers(), scheduler->OldestQueuedSeconds(),
+                      store->health().ok()});
+    }
+    if (ticks % (kTicksPerSample * 3600) == 0) uploads->Purge(kUploadAgeSeconds);
+    lock.lock();
+  }
+}
+
+void Server::Impl::SetHealth() {
+  auto* health = server->GetHealthCheckService();
+  const bool writable = store->health().ok();
+  const bool works = writable && scheduler->live_workers() > 0;
+  for (const char* service : kStoreServices) health->SetServingStatus(service, writable);
+  for (const char* service : kWorkServices) health->SetServingStatus(service, works);
+}
+
+void Server::Impl::StopAll() {
+  {
+    std::lock_guard lock(stop_mutex);
+    if (stopping) return;
+    stopping = true;
+  }
+  stop_wake.notify_all();
+  if (ticker.joinable()) ticker.join();
+  // Workers first: what they still complete is recorded; what they hold is taken up again at the next start.
+  workers.reset();
+  if (scheduler != nullptr) scheduler->Stop();
+  if (server != nullptr) {
+    // gRPC itself would also wait for clients that are connected and silent.
+    const auto deadline = std::chrono::steady_clock::now() + kDrain;
+    while (activity.open > 0 && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    server->Shutdown(std::chrono::system_clock::now() + kLastWords);
+    server->Wait();
+    server.reset();
+  }
+  services.clear();
+  // Whatever still runs calls back into the scheduler: executor, then the committer, end before it.
+  executor.reset();
+  store.reset();
+  scheduler.reset();
+  if (!socket_path.empty()) unlink(socket_path.c_str());
+}
+
+Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Server::~Server() = default;
+
+const std::string& Server::address() const { return impl_->address; }
+const std::string& Server::metrics_address() const { return impl_->metrics_address; }
+void Server::Stop() { impl_->StopAll(); }
+
+bool Server::IdleForTooLong() const {
+  if (impl_->options.idle_exit_seconds <= 0 || impl_->activity.client_open > 0) return false;
+  const int64_t last = std::max<int64_t>(impl_->activity.client_last_ms, impl_->last_job_ms);
+  return impl_->clock.SteadyMillis() - last >= impl_->options.idle_exit_seconds * 1000;
+}
+
+}  // namespace helx::server

@@ -1,0 +1,166 @@
+#include "server/telemetry/metrics.h"
+
+#include <exception>
+
+namespace helx::server {
+namespace {
+
+using Labels = std::map<std::string, std::string>;
+
+// 1 ms to about half an hour, by factors of about 3.
+const prometheus::Histogram::BucketBoundaries kJobBuckets = {
+    0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000, 2000};
+// 0.1 ms to 30 s.
+const prometheus::Histogram::BucketBoundaries kRpcBuckets = {
+    0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30};
+
+// The names of go-grpc-middleware: status codes in CamelCase.
+constexpr const char* kCodes[] = {
+    "OK",           "Canceled",          "Unknown",            "InvalidArgument",
+    "DeadlineExceeded", "NotFound",      "AlreadyExists",      "PermissionDenied",
+    "ResourceExhausted", "FailedPrecondition", "Aborted",      "OutOfRange",
+    "Unimplemented", "Internal",         "Unavailable",        "DataLoss",
+    "Unauthenticated"};
+
+constexpr const char* kKinds[] = {"unspecified", "freeze", "build", "run"};
+
+std::string Lower(std::string text) {
+  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
+
+prometheus::Family<prometheus::Counter>& Counters(prometheus::Registry& registry,
+                                                  const std::string& name,
+                                                  const std::string& help) {
+  return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
+}
+prometheus::Family<prometheus::Gauge>& Gauges(prometheus::Registry& registry,
+                                              const std::string& name, const std::string& help) {
+  return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
+}
+prometheus::Family<prometheus::Histogram>& Histograms(prometheus::Registry& registry,
+                                                      const std::string& name,
+                                                      const std::string& help) {
+  return prometheus::BuildHistogram().Name(name).Help(help).Register(registry);
+}
+
+}  // namespace
+
+Metrics::Metrics(const std::string& version, const std::string& commit)
+    : registry_(std::make_shared<prometheus::Registry>()) {
+  prometheus::Registry& r = *registry_;
+  Gauges(r, "helx_build_info", "The running build; always 1.")
+      .Add({{"version", version}, {"commit", commit}})
+      .Set(1);
+  auto& jobs = Gauges(r, "helx_jobs", "Jobs by phase, terminal phases left out.");
+  auto& phases = Histograms(r, "helx_job_phase_seconds", "Time that jobs spent in a phase.");
+  for (int phase = v1::QUEUED; phase < v1::SUCCEEDED; ++phase) {
+    const Labels labels = {{"phase", Lower(v1::JobPhase_Name(phase))}};
+    jobs_[phase] = &jobs.Add(labels);
+    phase_seconds_[phase] = &phases.Add(labels, kJobBuckets);
+  }
+  queue_seconds_ = &Histograms(r, "helx_job_queue_seconds", "Time of one spell in the queue.")
+                        .Add({}, kJobBuckets);
+  lease_seconds_ = &Histograms(r, "helx_lease_seconds", "How long leases were held.")
+                        .Add({}, kJobBuckets);
+  finished_ = &Counters(r, "helx_jobs_finished_total", "Jobs that reached a terminal phase.");
+  auto& cache = Counters(r, "helx_cache_hits_total", "Actions answered from the cache.");
+  auto& dedup = Counters(r, "helx_dedup_hits_total", "Jobs that joined an action in flight.");
+  for (int kind = v1::ACTION_KIND_FREEZE; kind <= v1::ACTION_KIND_RUN; ++kind) {
+    cache_hits_[kind] = &cache.Add({{"kind", kKinds[kind]}});
+    dedup_hits_[kind] = &dedup.Add({{"kind", kKinds[kind]}});
+  }
+  retries_ = &Counters(r, "helx_job_retries_total", "Attempts of actions after the first.").Add({});
+  expired_ = &Counters(r, "helx_leases_expired_total", "Leases whose worker was lost.").Add({});
+  workers_ = &Gauges(r, "helx_workers", "Workers heard of within a minute.").Add({});
+  oldest_ = &Gauges(r, "helx_queue_oldest_seconds", "How long the oldest queued job has waited.")
+                 .Add({});
+  writable_ = &Gauges(r, "helx_store_writable", "1 while the store accepts new work.").Add({});
+  rpc_started_ = &Counters(r, "grpc_server_started_total", "RPCs started.");
+  rpc_handled_ = &Counters(r, "grpc_server_handled_total", "RPCs ended, by status code.");
+  rpc_received_ = &Counters(r, "grpc_server_msg_received_total", "Messages received.");
+  rpc_sent_ = &Counters(r, "grpc_server_msg_sent_total", "Messages sent.");
+  rpc_seconds_ = &Histograms(r, "grpc_server_handling_seconds", "Time from start to end of RPCs.");
+}
+
+Metrics::~Metrics() = default;
+
+absl::StatusOr<std::string> Metrics::Expose(const std::string& listen) {
+  // civetweb reports a bad or busy address by an exception, which stops here.
+  try {
+    exposer_ = std::make_unique<prometheus::Exposer>(listen, 1);
+    exposer_->RegisterCollectable(registry_);
+    const auto ports = exposer_->GetListeningPorts();
+    const size_t colon = listen.rfind(':');
+    const std::string host = colon == std::string::npos ? "" : listen.substr(0, colon + 1);
+    return host + std::to_string(ports.empty() ? 0 : ports[0]);
+  } catch (const std::exception& e) {
+    return FailedPrecondition("cannot serve metrics on " + listen + ": " + e.what());
+  }
+}
+
+void Metrics::Sample(const MetricsSample& sample) {
+  workers_->Set(sample.live_workers);
+  oldest_->Set(sample.oldest_queued_seconds);
+  writable_->Set(sample.store_writable ? 1 : 0);
+}
+
+void Metrics::PhaseChanged(v1::JobPhase from, v1::JobPhase to, double seconds_in_from) {
+  if (from != v1::JOB_PHASE_UNSPECIFIED && jobs_[from] != nullptr) {
+    jobs_[from]->Decrement();
+    if (from != to) phase_seconds_[from]->Observe(seconds_in_from);
+    if (from == v1::QUEUED && to != v1::QUEUED) queue_seconds_->Observe(seconds_in_from);
+  }
+  if (jobs_[to] != nullptr) jobs_[to]->Increment();
+}
+
+void Metrics::JobFinished(const v1::Job& job) {
+  const std::string fault = job.failure().fault() == v1::FAULT_UNSPECIFIED
+                                ? "none"
+                                : Lower(v1::Fault_Name(job.failure().fault()));
+  finished_
+      ->Add({{"kind", job.kind() == v1::JOB_KIND_BUILD ? "build" : "run"},
+             {"outcome", Lower(v1::JobPhase_Name(job.phase()))},
+             {"fault", fault}})
+      .Increment();
+}
+
+void Metrics::CacheHit(v1::ActionKind kind) { cache_hits_[kind]->Increment(); }
+void Metrics::Deduplicated(v1::ActionKind kind) { dedup_hits_[kind]->Increment(); }
+void Metrics::Retried(v1::Fault) { retries_->Increment(); }
+void Metrics::LeaseExpired() { expired_->Increment(); }
+void Metrics::LeaseEnded(double seconds) { lease_seconds_->Observe(seconds); }
+
+Metrics::Method& Metrics::MethodOf(const std::string& type, const std::string& service,
+                                   const std::string& method) {
+  std::lock_guard lock(mutex_);
+  auto& slot = methods_[service + "/" + method];
+  if (slot == nullptr) {
+    slot = std::make_unique<Method>();
+    slot->labels = {{"grpc_type", type}, {"grpc_service", service}, {"grpc_method", method}};
+    slot->started = &rpc_started_->Add(slot->labels);
+    slot->received = &rpc_received_->Add(slot->labels);
+    slot->sent = &rpc_sent_->Add(slot->labels);
+    slot->seconds = &rpc_seconds_->Add(slot->labels, kRpcBuckets);
+    slot->handled.fill(nullptr);
+  }
+  return *slot;
+}
+
+void Metrics::Handled(Method& method, int code, double seconds) {
+  if (code < 0 || code > 16) code = 2;
+  prometheus::Counter* counter;
+  {
+    std::lock_guard lock(method.mutex);
+    if (method.handled[code] == nullptr) {
+      Labels labels = method.labels;
+      labels["grpc_code"] = kCodes[code];
+      method.handled[code] = &rpc_handled_->Add(labels);
+    }
+    counter = method.handled[code];
+  }
+  counter->Increment();
+  method.seconds->Observe(seconds);
+}
+
+}  // namespace helx::server

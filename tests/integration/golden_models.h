@@ -1,0 +1,38 @@
+// The real models' cases as experiments.
+#ifndef HELX_TESTS_INTEGRATION_GOLDEN_MODELS_H_
+#define HELX_TESTS_INTEGRATION_GOLDEN_MODELS_H_
+
+#include <string>
+#include <vector>
+
+namespace helx::testing {
+
+// The ten models that every build must run.
+const std::vector<std::string>& FirstTenModels();
+
+struct ExperimentOptions {
+  std::string platform = "corstone-300";
+  bool references = true;   // compare with the goldens
+  int first_case = 0;
+  int cases = 1000;         // at most so many
+};
+
+struct GoldenCase {
+  std::string run;                   // "case0", ...
+  std::vector<std::string> outputs;  // the golden bytes
+  std::vector<bool> is_float;        // per output: float32
+};
+
+struct GoldenExperiment {
+  std::string yaml;
+  std::vector<GoldenCase> cases;
+};
+
+// An experiment named after the model with one run per case: inputs, and the goldens as references (integers exactly, floats
+// within 1e-4 of the output's largest magnitude). `folder`: the models' folder.
+GoldenExperiment MakeGoldenExperiment(const std::string& folder, const std::string& model,
+                                      const ExperimentOptions& options = {});
+
+}  // namespace helx::testing
+
+#endif  // HELX_TESTS_INTEGRATION_GOLDEN_MODELS_H_

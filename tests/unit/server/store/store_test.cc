@@ -1,0 +1,219 @@
+#include "server/store/store.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rocksdb/env.h>
+#include <rocksdb/file_system.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "server/store/ballast.h"
+#include "server/store/data_folder.h"
+#include "server/store/keys.h"
+#include "tests/unit/server/temp_folder.h"
+
+namespace helx::server {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Fails writes of the log with "no space" while `full` is set, as a full disk does.
+class FullDiskFile : public rocksdb::FSWritableFileOwnerWrapper {
+ public:
+  FullDiskFile(std::unique_ptr<rocksdb::FSWritableFile> file, const std::atomic<bool>* full)
+      : rocksdb::FSWritableFileOwnerWrapper(std::move(file)), full_(full) {}
+  rocksdb::IOStatus Append(const rocksdb::Slice& data, const rocksdb::IOOptions& options,
+                           rocksdb::IODebugContext* debug) override {
+    if (*full_) return rocksdb::IOStatus::NoSpace("No space left on device");
+    return FSWritableFileOwnerWrapper::Append(data, options, debug);
+  }
+  rocksdb::IOStatus Append(const rocksdb::Slice& data, const rocksdb::IOOptions& options,
+                           const rocksdb::DataVerificationInfo& info,
+                           rocksdb::IODebugContext* debug) override {
+    if (*full_) return rocksdb::IOStatus::NoSpace("No space left on device");
+    return FSWritableFileOwnerWrapper::Append(data, options, info, debug);
+  }
+  rocksdb::IOStatus Sync(const rocksdb::IOOptions& options,
+                         rocksdb::IODebugContext* debug) override {
+    if (*full_) return rocksdb::IOStatus::NoSpace("No space left on device");
+    return FSWritableFileOwnerWrapper::Sync(options, debug);
+  }
+
+ private:
+  const std::atomic<bool>* const full_;
+};
+
+class FullDisk : public rocksdb::FileSystemWrapper {
+ public:
+  explicit FullDisk(const std::atomic<bool>* full)
+      : rocksdb::FileSystemWrapper(rocksdb::FileSystem::Default()), full_(full) {}
+  const char* Name() const override { return "FullDisk"; }
+  rocksdb::IOStatus NewWritableFile(const std::string& name, const rocksdb::FileOptions& options,
+                                    std::unique_ptr<rocksdb::FSWritableFile>* result,
+                                    rocksdb::IODebugContext* debug) override {
+    std::unique_ptr<rocksdb::FSWritableFile> file;
+    const rocksdb::IOStatus status = target()->NewWritableFile(name, options, &file, debug);
+    if (status.ok()) *result = std::make_unique<FullDiskFile>(std::move(file), full_);
+    return status;
+  }
+
+ private:
+  const std::atomic<bool>* const full_;
+};
+
+StoreOptions Options(const std::string& path) {
+  StoreOptions options;
+  options.path = path;
+  options.ballast_bytes = 0;
+  options.reopen_interval_ms = 20;
+  return options;
+}
+
+TEST(StoreTest, KeepsRowsOverReopening) {
+  TempFolder folder;
+  {
+    auto store = Store::Open(Options(folder.path()));
+    ASSERT_TRUE(store.ok()) << store.status();
+    ASSERT_TRUE((*store)
+                    ->CommitAndWait({{Family::kJobs, "a", "1"},
+                                     {Family::kActions, "a", "2"},
+                                     {Family::kJobs, "gone", "x"}})
+                    .ok());
+    ASSERT_TRUE((*store)->CommitAndWait({{Family::kJobs, "gone", std::nullopt}}).ok());
+  }
+  auto store = Store::Open(Options(folder.path()));
+  ASSERT_TRUE(store.ok()) << store.status();
+  EXPECT_EQ(*(*store)->Get(Family::kJobs, "a"), "1");
+  EXPECT_EQ(*(*store)->Get(Family::kActions, "a"), "2");
+  EXPECT_TRUE(absl::IsNotFound((*store)->Get(Family::kJobs, "gone").status()));
+  EXPECT_EQ(*(*store)->Get(Family::kDefault, "schema_version"), "1");
+}
+
+TEST(StoreTest, RefusesANewerSchema) {
+  TempFolder folder;
+  {
+    auto store = Store::Open(Options(folder.path()));
+    ASSERT_TRUE(store.ok());
+    ASSERT_TRUE((*store)->CommitAndWait({{Family::kDefault, "schema_version", "2"}}).ok());
+  }
+  const auto store = Store::Open(Options(folder.path()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(store.status())) << store.status();
+  EXPECT_THAT(MessageOf(store.status()), HasSubstr("schema version 2"));
+}
+
+TEST(StoreTest, CommitsInOrderAndAnswersEachBatch) {
+  TempFolder folder;
+  auto store = Store::Open(Options(folder.path()));
+  ASSERT_TRUE(store.ok());
+  std::vector<int> order;  // written by the committer thread only, read after the barrier
+  for (int i = 0; i < 1000; ++i) {
+    (*store)->Commit({{Family::kJobs, "key", std::to_string(i)}}, [&order, i](const absl::Status& s) {
+      EXPECT_TRUE(s.ok()) << s;
+      order.push_back(i);
+    });
+  }
+  ASSERT_TRUE((*store)->CommitAndWait({}).ok());
+  ASSERT_EQ(order.size(), 1000u);
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+  EXPECT_EQ(*(*store)->Get(Family::kJobs, "key"), "999");
+}
+
+TEST(StoreTest, ScansAPrefixInBothDirections) {
+  TempFolder folder;
+  auto store = Store::Open(Options(folder.path()));
+  ASSERT_TRUE(store.ok());
+  ASSERT_TRUE((*store)
+                  ->CommitAndWait({{Family::kJobs, "a1", ""},
+                                   {Family::kJobs, "b1", ""},
+                                   {Family::kJobs, "b2", ""},
+                                   {Family::kJobs, "b3", ""},
+                                   {Family::kJobs, "c1", ""}})
+                  .ok());
+  const auto keys = [&](const Store::ScanRange& range) {
+    std::vector<std::string> out;
+    EXPECT_TRUE((*store)
+                    ->Scan(Family::kJobs, range,
+                           [&](std::string_view key, std::string_view) {
+                             out.emplace_back(key);
+                             return true;
+                           })
+                    .ok());
+    return out;
+  };
+  EXPECT_THAT(keys({.prefix = "b"}), ElementsAre("b1", "b2", "b3"));
+  EXPECT_THAT(keys({.prefix = "b", .descending = true}), ElementsAre("b3", "b2", "b1"));
+  EXPECT_THAT(keys({.prefix = "b", .start = "b3", .descending = true}), ElementsAre("b2", "b1"));
+  EXPECT_THAT(keys({.prefix = "b", .start = "b2"}), ElementsAre("b2", "b3"));
+}
+
+TEST(StoreTest, FullDiskIsAStatusAndHealsByItself) {
+  TempFolder folder;
+  std::atomic<bool> full = false;
+  auto disk = std::make_shared<FullDisk>(&full);
+  const std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(disk);
+  StoreOptions options = Options(folder.path());
+  options.env = env.get();
+  auto store = Store::Open(options);
+  ASSERT_TRUE(store.ok()) << store.status();
+  ASSERT_TRUE((*store)->CommitAndWait({{Family::kJobs, "before", "1"}}).ok());
+
+  full = true;
+  const absl::Status refused = (*store)->CommitAndWait({{Family::kJobs, "during", "2"}});
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  EXPECT_TRUE(absl::IsResourceExhausted((*store)->health())) << (*store)->health();
+
+  full = false;
+  for (int i = 0; i < 500 && !(*store)->health().ok(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_TRUE((*store)->health().ok()) << (*store)->health();
+  EXPECT_TRUE((*store)->CommitAndWait({{Family::kJobs, "after", "3"}}).ok());
+  EXPECT_EQ(*(*store)->Get(Family::kJobs, "before"), "1");
+  EXPECT_EQ(*(*store)->Get(Family::kJobs, "during"), "2");  // kept, and committed in its turn
+  EXPECT_EQ(*(*store)->Get(Family::kJobs, "after"), "3");
+}
+
+TEST(DataFolderTest, SecondHolderIsRefusedWithTheProcessOfTheFirst) {
+  TempFolder folder;
+  auto first = DataFolder::Open(folder.path() + "/data");
+  ASSERT_TRUE(first.ok()) << first.status();
+  const auto second = DataFolder::Open(folder.path() + "/data");
+  EXPECT_TRUE(absl::IsFailedPrecondition(second.status()));
+  EXPECT_THAT(MessageOf(second.status()), HasSubstr("process " + std::to_string(getpid())));
+  first->reset();
+  EXPECT_TRUE(DataFolder::Open(folder.path() + "/data").ok());
+  struct stat info {};
+  ASSERT_EQ(stat((folder.path() + "/data").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0700u);
+}
+
+TEST(BallastTest, HoldsItsBytesUntilReleased) {
+  TempFolder folder;
+  Ballast ballast(folder.path() + "/ballast", 1 << 20);
+  ASSERT_TRUE(ballast.Take().ok());
+  struct stat info {};
+  ASSERT_EQ(stat((folder.path() + "/ballast").c_str(), &info), 0);
+  EXPECT_EQ(info.st_size, 1 << 20);
+  EXPECT_GE(info.st_blocks * 512, 1 << 20);  // allocated, not sparse
+  ballast.Release();
+  EXPECT_NE(stat((folder.path() + "/ballast").c_str(), &info), 0);
+  Ballast impossible(folder.path() + "/ballast", int64_t{1} << 60);
+  EXPECT_TRUE(absl::IsResourceExhausted(impossible.Take()));
+  EXPECT_NE(stat((folder.path() + "/ballast").c_str(), &info), 0);
+}
+
+TEST(KeysTest, OrderOfBytesIsOrderOfNumbers) {
+  EXPECT_EQ(BigEndian64(0x0102030405060708), std::string("\1\2\3\4\5\6\7\10", 8));
+  EXPECT_LT(JobEventKey("default", "a", 255), JobEventKey("default", "a", 256));
+  EXPECT_EQ(LastPart(InstanceKey("default", "name", "id")), "id");
+  EXPECT_EQ(FirstPart(InstanceKey("default", "name", "id")), "default");
+}
+
+}  // namespace
+}  // namespace helx::server

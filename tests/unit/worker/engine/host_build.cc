@@ -1,0 +1,134 @@
+#include "tests/unit/worker/engine/host_build.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "core/base/file.h"
+#include "worker/sandbox/process.h"
+
+namespace helx::engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::vector<std::string> kFlags = {"-std=c99", "-O2",     "-fwrapv", "-ffp-contract=off",
+                                         "-Wall",    "-Wextra", "-Werror"};
+
+absl::Status RunChecked(std::vector<std::string> argv, const std::string& folder) {
+  sandbox::Command command;
+  command.argv = std::move(argv);
+  command.directory = folder;
+  const char* path = std::getenv("PATH");
+  command.environment = {"PATH=" + std::string(path == nullptr ? "/usr/bin:/bin" : path)};
+  HELX_ASSIGN_OR_RETURN(const sandbox::ProcessResult result, sandbox::Run(command));
+  if (result.ok()) return absl::OkStatus();
+  return Internal(command.argv[0] + " failed with " + std::to_string(result.exit_code) + ": " +
+                  result.err);
+}
+
+std::vector<std::string> Sources(const std::string& folder) {
+  std::vector<std::string> sources;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == ".c") sources.push_back(entry.path().string());
+  }
+  std::sort(sources.begin(), sources.end());
+  return sources;
+}
+
+// Objects of the kernels and of the driver, compiled at the first call.
+absl::StatusOr<std::vector<std::string>> CommonObjects() {
+  static const absl::StatusOr<std::vector<std::string>> objects =
+      []() -> absl::StatusOr<std::vector<std::string>> {
+    const std::string root = HELX_SOURCE_DIR;
+    const std::string folder = FreshFolder("host_kernels");
+    std::vector<std::string> argv = {"gcc"};
+    argv.insert(argv.end(), kFlags.begin(), kFlags.end());
+    argv.insert(argv.end(), {"-I" + root + "/worker/runner", "-c",
+                             root + "/tests/unit/worker/engine/golden_runner.c"});
+    for (const std::string& source : Sources(root + "/worker/kernels")) argv.push_back(source);
+    HELX_RETURN_IF_ERROR(RunChecked(std::move(argv), folder));
+    std::vector<std::string> paths;
+    for (const auto& entry : fs::directory_iterator(folder)) paths.push_back(entry.path().string());
+    std::sort(paths.begin(), paths.end());
+    return paths;
+  }();
+  return objects;
+}
+
+}  // namespace
+
+std::string ModelsFolder() {
+  const char* folder = std::getenv("HELX_MODELS");
+  return folder == nullptr ? "" : folder;
+}
+
+std::string FreshFolder(const std::string& name) {
+  const fs::path folder = fs::path(HELX_BUILD_DIR) / "test_folders" / "engine" / name;
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  return folder.string();
+}
+
+absl::StatusOr<std::string> RealModel(const std::string& name) {
+  return ReadFile(ModelsFolder() + "/" + name + "/model.tflite");
+}
+
+absl::StatusOr<std::string> BuildForHost(const GeneratedModel& model, const std::string& folder) {
+  HELX_ASSIGN_OR_RETURN(const std::vector<std::string> objects, CommonObjects());
+  for (const auto& [name, content] : model.files) {
+    HELX_RETURN_IF_ERROR(WriteFile(folder + "/" + name, content));
+  }
+  const std::string root = HELX_SOURCE_DIR;
+  std::vector<std::string> argv = {"gcc"};
+  argv.insert(argv.end(), kFlags.begin(), kFlags.end());
+  argv.insert(argv.end(),
+              {"-I" + root + "/worker/runner", "-I" + root + "/worker/kernels", "model.c"});
+  if (model.files.contains("weights.S")) argv.push_back("weights.S");
+  argv.insert(argv.end(), objects.begin(), objects.end());
+  argv.insert(argv.end(), {"-lm", "-o", "model"});
+  HELX_RETURN_IF_ERROR(RunChecked(std::move(argv), folder));
+  return folder + "/model";
+}
+
+absl::StatusOr<std::vector<std::vector<std::string>>> RunOnHost(
+    const std::string& program, const std::vector<std::string>& case_folders, size_t outputs) {
+  const std::string folder = fs::path(program).parent_path().string();
+  std::vector<std::string> argv = {program, folder + "/got-"};
+  argv.insert(argv.end(), case_folders.begin(), case_folders.end());
+  HELX_RETURN_IF_ERROR(RunChecked(std::move(argv), folder));
+  std::vector<std::vector<std::string>> results(case_folders.size());
+  for (size_t c = 0; c < case_folders.size(); ++c) {
+    for (size_t o = 0; o < outputs; ++o) {
+      HELX_ASSIGN_OR_RETURN(std::string bytes,
+                            ReadFile(folder + "/got-" + std::to_string(c) + "-" +
+                                     std::to_string(o) + ".bin"));
+      results[c].push_back(std::move(bytes));
+    }
+  }
+  return results;
+}
+
+void ExpectGolden(const std::string& actual, const std::string& expected, DType dtype,
+                  const std::string& where) {
+  ASSERT_EQ(actual.size(), expected.size()) << where;
+  if (dtype != DType::kFloat32) {
+    EXPECT_TRUE(actual == expected) << where << " differs";
+    return;
+  }
+  std::vector<float> a(actual.size() / 4);
+  std::vector<float> b(a.size());
+  std::memcpy(a.data(), actual.data(), actual.size());
+  std::memcpy(b.data(), expected.data(), expected.size());
+  float largest = 0;
+  for (float v : b) largest = std::max(largest, std::fabs(v));
+  for (size_t i = 0; i < a.size(); ++i) {
+    EXPECT_LE(std::fabs(a[i] - b[i]), 1e-4f * largest) << where << ", element " << i;
+  }
+}
+
+}  // namespace helx::engine

@@ -1,0 +1,117 @@
+// What the builtin engine refuses, and how it says so.
+#include <chrono>
+#include <filesystem>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/base/file.h"
+#include "tests/unit/worker/engine/host_build.h"
+#include "worker/engine/engine.h"
+
+namespace helx::engine {
+namespace {
+
+using ::testing::HasSubstr;
+
+const target::Board& Corstone300() { return *target::FindBoard("corstone-300"); }
+
+std::vector<Violation> Refusals(std::string_view bytes) {
+  std::vector<Violation> violations;
+  const bool ok =
+      FindEngine("builtin")->Preflight(AsBytes(bytes), Corstone300(), &violations).ok();
+  EXPECT_EQ(ok, violations.empty());
+  return violations;
+}
+
+TEST(Preflight, DescribesTheInterface) {
+  HELX_SKIP_WITHOUT_MODELS();
+  std::vector<Violation> violations;
+  const absl::StatusOr<ModelInterface> interface = FindEngine("builtin")->Preflight(
+      AsBytes(*RealModel("mlperf_kws_dscnn_int8")), Corstone300(), &violations);
+  ASSERT_TRUE(interface.ok()) << interface.status();
+  ASSERT_EQ(interface->inputs.size(), 1u);
+  EXPECT_EQ(interface->inputs[0].name, "input_1");
+  EXPECT_EQ(SpecText(interface->inputs[0]), "int8[1, 49, 10, 1]");
+  ASSERT_EQ(interface->outputs.size(), 1u);
+  EXPECT_EQ(interface->outputs[0].name, "Identity");
+  EXPECT_EQ(SpecText(interface->outputs[0]), "int8[1, 12]");
+}
+
+TEST(Preflight, NamesOperatorIndexAndReason) {
+  HELX_SKIP_WITHOUT_MODELS();
+  const std::vector<Violation> fake = Refusals(*RealModel("coral_invalid_invoking_error"));
+  ASSERT_FALSE(fake.empty());
+  EXPECT_EQ(fake[0].code, "unsupported_operator");
+  EXPECT_EQ(fake[0].subject, "operator 0 (CUSTOM fake-op-double)");
+}
+
+TEST(Preflight, SaysWhatIsNoModel) {
+  const std::vector<Violation> text = Refusals("this is not a model");
+  ASSERT_EQ(text.size(), 1u);
+  EXPECT_EQ(text[0].code, "malformed_model");
+  EXPECT_THAT(text[0].message, HasSubstr("TFL3"));
+}
+
+TEST(Preflight, RefusesMalformedFilesWithinTime) {
+  HELX_SKIP_WITHOUT_MODELS();
+  // Files whose damage leaves a model that can be built. Those with the LSTM need an operator that is not there.
+  const std::set<std::string> runs = {};
+  for (const auto& entry : std::filesystem::directory_iterator(ModelsFolder() + "/_malformed")) {
+    if (entry.path().extension() != ".tflite") continue;
+    const absl::StatusOr<std::string> bytes = ReadFile(entry.path().string());
+    ASSERT_TRUE(bytes.ok());
+    const auto start = std::chrono::steady_clock::now();
+    const std::vector<Violation> violations = Refusals(*bytes);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2)) << entry.path();
+    EXPECT_EQ(violations.empty(), runs.contains(entry.path().stem().string())) << entry.path();
+    for (const Violation& v : violations) {
+      EXPECT_FALSE(v.code.empty() || v.subject.empty() || v.message.empty()) << entry.path();
+    }
+  }
+}
+
+TEST(Preflight, EndsOnEveryRealModel) {
+  HELX_SKIP_WITHOUT_MODELS();
+  for (const auto& entry : std::filesystem::directory_iterator(ModelsFolder())) {
+    const absl::StatusOr<std::string> bytes = ReadFile((entry.path() / "model.tflite").string());
+    if (!bytes.ok()) continue;
+    EXPECT_LE(Refusals(*bytes).size(), 64u) << entry.path();
+  }
+}
+
+TEST(Generate, IsDeterministic) {
+  HELX_SKIP_WITHOUT_MODELS();
+  const std::string bytes = *RealModel("mlperf_ic_resnet8_int8");
+  const absl::StatusOr<GeneratedModel> a =
+      FindEngine("builtin")->Generate(AsBytes(bytes), Corstone300());
+  const absl::StatusOr<GeneratedModel> b =
+      FindEngine("builtin")->Generate(AsBytes(std::string(bytes)), Corstone300());
+  ASSERT_TRUE(a.ok() && b.ok());
+  EXPECT_EQ(a->files, b->files);
+  EXPECT_EQ(a->memory, b->memory);
+}
+
+// The smallest arenas of TensorFlow Lite Micro with CMSIS-NN on Cortex-M4 (design goals: 0.75 and 0.90 times those).
+TEST(Generate, ArenasStayBelowTheInterpreters) {
+  HELX_SKIP_WITHOUT_MODELS();
+  struct Case {
+    const char* model;
+    double limit;
+  };
+  for (const Case& c : {Case{"mlperf_kws_dscnn_int8", 0.75 * 22832},
+                        Case{"mlperf_vww_mobilenetv1_025_96_int8", 0.75 * 100720},
+                        Case{"tflm_person_detect_int8", 0.75 * 82320},
+                        Case{"mlperf_ic_resnet8_int8", 0.90 * 55008},
+                        Case{"mlperf_ad_autoencoder_int8", 3028.0},
+                        Case{"arduino_magic_wand_int8", 9328.0}}) {
+    const absl::StatusOr<GeneratedModel> model =
+        FindEngine("builtin")->Generate(AsBytes(*RealModel(c.model)), Corstone300());
+    ASSERT_TRUE(model.ok()) << model.status();
+    EXPECT_LE(model->memory["arena_bytes"].get<int64_t>(), c.limit) << c.model;
+  }
+}
+
+}  // namespace
+}  // namespace helx::engine

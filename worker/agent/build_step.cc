@@ -1,0 +1,141 @@
+#include <filesystem>
+
+#include "core/base/file.h"
+#include "core/base/hex.h"
+#include "core/base/sha256.h"
+#include "worker/agent/action_steps.h"
+#include "worker/agent/bundle_assembly.h"
+#include "worker/engine/engine.h"
+#include "worker/engine/toolchain.h"
+
+namespace helx::agent {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What CompileModel leaves behind; the agent keeps them for the model's next request.
+constexpr const char* kObjects[] = {"model.o", "weights.o"};
+
+absl::StatusOr<Sha256Bytes> Bytes32(const std::string& hex) {
+  HELX_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, HexDecode(hex));
+  Sha256Bytes out{};
+  if (bytes.size() != out.size()) return Internal("a digest does not have 32 bytes");
+  std::copy(bytes.begin(), bytes.end(), out.begin());
+  return out;
+}
+
+absl::StatusOr<std::string> Constants(const TensorRequest& tensors) {
+  HELX_ASSIGN_OR_RETURN(const std::string digest, tensors.DigestHex());
+  HELX_ASSIGN_OR_RETURN(const Sha256Bytes request_digest, Bytes32(digest));
+  std::vector<std::vector<Sha256Bytes>> digests;
+  for (const auto& set : tensors.input_sets) {
+    auto& row = digests.emplace_back();
+    for (const BoundTensor& tensor : set) {
+      HELX_ASSIGN_OR_RETURN(const Sha256Bytes bytes, Bytes32(tensor.digest.hash));
+      row.push_back(bytes);
+    }
+  }
+  return engine::RequestConstants(request_digest, digests);
+}
+
+// Copies cached objects of this model; false when there are none.
+bool UseObjects(const std::string& cache, const std::string& folder) {
+  if (!fs::exists(cache + "/" + kObjects[0])) return false;
+  std::error_code error;
+  for (const char* name : kObjects) {
+    const std::string from = cache + "/" + name;
+    if (!fs::exists(from)) continue;
+    fs::copy_file(from, folder + "/" + name, error);
+    if (error) return false;
+  }
+  return true;
+}
+
+void EmitObjects(const std::string& folder, const ActionContext& context) {
+  for (const char* name : kObjects) {
+    const auto content = ReadFile(folder + "/" + name);
+    if (content.ok()) context.emit(RecordType::kCache, name, *content);
+  }
+}
+
+bool IsSource(const std::string& name) { return name.ends_with(".c") || name.ends_with(".h") || name.ends_with(".S"); }
+
+absl::Status AddBuildFiles(const engine::GeneratedModel& model, const engine::LinkedImage& image,
+                           const std::string& constants,
+                           const std::vector<engine::RecordedCommand>& commands,
+                           std::string_view elf, BundleWriter* writer) {
+  HELX_RETURN_IF_ERROR(writer->Add("build/model.elf", elf, "application/x-elf",
+                                   ArtifactRole::kCore));
+  HELX_ASSIGN_OR_RETURN(const std::string map, ReadFile(image.map_path));
+  HELX_RETURN_IF_ERROR(
+      writer->Add("build/model.map", map, "text/plain", ArtifactRole::kEvidence));
+  const std::string script = image.map_path.substr(0, image.map_path.rfind('/')) + "/model.ld";
+  HELX_ASSIGN_OR_RETURN(const std::string layout, ReadFile(script));
+  HELX_RETURN_IF_ERROR(
+      writer->Add("build/src/model.ld", layout, "text/plain", ArtifactRole::kEvidence));
+  HELX_RETURN_IF_ERROR(writer->Add("build/memory.json", PrettyJson(model.memory),
+                                   "application/json", ArtifactRole::kEvidence));
+  for (const auto& [name, content] : model.files) {
+    if (!IsSource(name)) continue;  // the weights are in the image and in the model
+    HELX_RETURN_IF_ERROR(
+        writer->Add("build/src/" + name, content, "text/x-c", ArtifactRole::kEvidence));
+  }
+  HELX_RETURN_IF_ERROR(
+      writer->Add("build/src/request.c", constants, "text/x-c", ArtifactRole::kEvidence));
+  return writer->Add("build/commands.json", PrettyJson(engine::CommandsToJson(commands)),
+                     "application/json", ArtifactRole::kDiagnostic);
+}
+
+}  // namespace
+
+absl::StatusOr<Json> BuildStep(const ActionInput& input, const ActionContext& context) {
+  context.emit(RecordType::kPhase, "", "BUILDING");
+  std::string changed;
+  HELX_ASSIGN_OR_RETURN(const FrozenRequest request, ReadRequest(input, &changed));
+  if (!changed.empty()) return FailureOutcome("INFRA", "tool_changed", changed);
+  const engine::Engine* engine = engine::FindEngine(request.engine.name);
+  const target::Board* board = target::FindBoard(request.platform);
+  if (engine == nullptr || board == nullptr) return Internal("unknown engine or platform");
+  HELX_ASSIGN_OR_RETURN(const RequestTensors tensors, ReadTensors(input, request));
+  HELX_ASSIGN_OR_RETURN(const std::string model_bytes, input.Blob(request.model));
+  HELX_ASSIGN_OR_RETURN(const engine::GeneratedModel model,
+                        engine->Generate(AsBytes(model_bytes), *board));
+
+  HELX_ASSIGN_OR_RETURN(const engine::Toolchain toolchain,
+                        engine::Toolchain::WithIdentity(request.toolchain));
+  HELX_ASSIGN_OR_RETURN(const std::string kernels, toolchain.KernelsKey(*board));
+  std::vector<engine::RecordedCommand> commands;
+  const std::string model_folder = context.work_folder + "/model";
+  const std::string link_folder = context.work_folder + "/link";
+  const std::string bundle_folder = context.work_folder + "/bundle";
+  for (const std::string& folder : {model_folder, link_folder, bundle_folder}) {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) return absl::UnavailableError("cannot create " + folder + ": " + error.message());
+  }
+  if (!UseObjects(input.folder + "/objects", model_folder)) {
+    HELX_RETURN_IF_ERROR(toolchain.CompileModel(model, *board, model_folder, &commands));
+    EmitObjects(model_folder, context);
+  }
+  HELX_ASSIGN_OR_RETURN(const std::string constants, Constants(request.tensors));
+  const auto image =
+      toolchain.LinkImage(model, constants, *board, context.kernels_folder + "/" + kernels,
+                          model_folder, link_folder, &commands);
+  if (absl::IsOutOfRange(image.status())) {
+    return FailureOutcome("USER", "does_not_fit", MessageOf(image.status()));
+  }
+  if (!image.ok()) return image.status();
+
+  HELX_ASSIGN_OR_RETURN(const std::string elf, ReadFile(image->elf_path));
+  BundleWriter writer(bundle_folder);
+  HELX_ASSIGN_OR_RETURN(ResultDocument result, AddRequest(request, tensors, *board, &writer));
+  FillImageFigures(image->figures, elf, &result);
+  HELX_RETURN_IF_ERROR(AddBuildFiles(model, *image, constants, commands, elf, &writer));
+  HELX_ASSIGN_OR_RETURN(const std::string text, result.Canonical());
+  HELX_RETURN_IF_ERROR(writer.Add("result.json", text, "application/json", ArtifactRole::kCore));
+  HELX_RETURN_IF_ERROR(writer.Finish().status());
+  HELX_RETURN_IF_ERROR(EmitBundle(bundle_folder, context));
+  return Json{{"ok", true}};
+}
+
+}  // namespace helx::agent

@@ -1,0 +1,67 @@
+#include "worker/agent/kernels.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include <spdlog/spdlog.h>
+
+#include "worker/engine/toolchain.h"
+#include "worker/target/board.h"
+
+namespace helx::agent {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Compiles beside the final place and renames: a reader never sees half an archive, and of two workers that do the same the
+// first wins with the same bytes.
+absl::Status CompileInto(const engine::Toolchain& toolchain, const target::Board& board,
+                         const std::string& folder, const std::string& key) {
+  std::string temporary = folder + "/tmp.XXXXXX";
+  if (mkdtemp(temporary.data()) == nullptr) {
+    return absl::UnavailableError("cannot create a folder in " + folder);
+  }
+  std::vector<engine::RecordedCommand> commands;
+  const absl::Status status = toolchain.CompileKernels(board, temporary, &commands);
+  std::error_code error;
+  if (status.ok()) {
+    fs::permissions(temporary, fs::perms(0755), error);
+    fs::rename(temporary, folder + "/" + key, error);
+  }
+  fs::remove_all(temporary, error);
+  return status;
+}
+
+absl::Status PrepareBoard(const engine::Toolchain& toolchain, const target::Board& board,
+                          const std::string& folder) {
+  HELX_ASSIGN_OR_RETURN(const std::string key, toolchain.KernelsKey(board));
+  if (fs::exists(folder + "/" + key + "/libhelx.a")) return absl::OkStatus();
+  spdlog::info("compiling the kernels for {}", board.platform);
+  HELX_RETURN_IF_ERROR(CompileInto(toolchain, board, folder, key));
+  if (!fs::exists(folder + "/" + key + "/libhelx.a")) {
+    return absl::UnavailableError("the kernels could not be kept in " + folder);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status PrepareKernels(const std::string& folder, Catalogue* catalogue) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return absl::UnavailableError("cannot create " + folder + ": " + error.message());
+  const auto toolchain = engine::Toolchain::Find();
+  if (!toolchain.ok()) return absl::OkStatus();  // the catalogue already says so
+  absl::Status first;
+  for (TargetEntry& target : catalogue->targets) {
+    const target::Board* board = target::FindBoard(target.platform);
+    if (board == nullptr || !target.reason.empty()) continue;
+    const absl::Status status = PrepareBoard(*toolchain, *board, folder);
+    if (status.ok()) continue;
+    target.reason = "the kernels cannot be compiled: " + MessageOf(status);
+    if (first.ok()) first = Annotate(status, target.platform);
+  }
+  return first;
+}
+
+}  // namespace helx::agent

@@ -1,0 +1,110 @@
+// ADD, int8.
+#include <algorithm>
+
+#include "worker/engine/ops/broadcast.h"
+#include "worker/engine/ops/common.h"
+#include "worker/engine/ops/entries.h"
+
+namespace helx::engine {
+namespace {
+
+constexpr int kLeftShift = 20;
+
+// The three rescalings of add_common.cc (CalculateOpDataAdd).
+struct Ratios {
+  double a;
+  double b;
+  double output;
+};
+
+Ratios RatiosOf(const OperatorView& view) {
+  const Tensor& a = *view.input(0);
+  const Tensor& b = *view.input(1);
+  const double twice_largest = 2 * static_cast<double>(std::max(Scale(a), Scale(b)));
+  return {static_cast<double>(Scale(a)) / twice_largest,
+          static_cast<double>(Scale(b)) / twice_largest,
+          twice_largest /
+              (static_cast<double>(1 << kLeftShift) * static_cast<double>(Scale(view.output())))};
+}
+
+void Check(Preflight& preflight) {
+  const OperatorView& view = preflight.view();
+  if (!CheckArity(preflight, 2, 2, 1)) return;
+  const auto* options = CheckOptions(preflight, view.op().options.AsAddOptions());
+  if (options == nullptr) return;
+  const Tensor& a = *view.input(0);
+  const Tensor& b = *view.input(1);
+  const Tensor& output = view.output();
+  if (!CheckType(preflight, "input 0", a, {TensorType::INT8}) ||
+      !CheckType(preflight, "input 1", b, {TensorType::INT8}) ||
+      !CheckType(preflight, "output", output, {TensorType::INT8}) ||
+      !CheckPerTensor(preflight, "input 0", a) || !CheckPerTensor(preflight, "input 1", b) ||
+      !CheckPerTensor(preflight, "output", output) ||
+      !CheckActivation(preflight, options->fused_activation_function, output)) {
+    return;
+  }
+  const std::optional<FixedMultiplier> fixed = QuantizeMultiplier(RatiosOf(view).output);
+  if (!fixed || fixed->shift > 0) {
+    preflight.Refuse("unsupported_quantization",
+                     "the output scale is too small for the inputs': twice the larger input scale "
+                     "must be below 2^20 output scales");
+    return;
+  }
+  const std::optional<BroadcastShape> shape = Broadcast(a.shape, b.shape);
+  if (!shape) {
+    preflight.Refuse("unsupported_shape", model::TensorText(a) + " and " + model::TensorText(b) +
+                                              " do not broadcast within 6 dimensions");
+    return;
+  }
+  CheckShape(preflight, "output", output, shape->output);
+}
+
+Lowering Lower(const LowerContext& context) {
+  const OperatorView& view = context.view;
+  const Tensor& a = *view.input(0);
+  const Tensor& b = *view.input(1);
+  const Ratios ratios = RatiosOf(view);
+  const FixedMultiplier fixed_a = *QuantizeMultiplier(ratios.a);
+  const FixedMultiplier fixed_b = *QuantizeMultiplier(ratios.b);
+  const FixedMultiplier fixed_output = *QuantizeMultiplier(ratios.output);
+  const IntegerRange range =
+      *ActivationRange(view.op().options.AsAddOptions()->fused_activation_function, view.output());
+  Lowering lowering;
+  lowering.function = "helx_add_s8";
+  lowering.params_type = "helx_add_s8_params";
+  lowering.params = {
+      Field("shape", BroadcastInitialiser(*Broadcast(a.shape, b.shape))),
+      Field("left_shift", kLeftShift),
+      Field("a_zero_point", ZeroPoint(a)),
+      Field("a_multiplier", fixed_a.multiplier),
+      Field("a_shift", fixed_a.shift),
+      Field("b_zero_point", ZeroPoint(b)),
+      Field("b_multiplier", fixed_b.multiplier),
+      Field("b_shift", fixed_b.shift),
+      Field("output_zero_point", ZeroPoint(view.output())),
+      Field("output_multiplier", fixed_output.multiplier),
+      Field("output_shift", fixed_output.shift),
+      Field("lowest", range.lowest),
+      Field("highest", range.highest),
+  };
+  lowering.arguments = {Argument::Tensor(view.input_number(0)),
+                        Argument::Tensor(view.input_number(1)),
+                        Argument::Tensor(view.output_number(0))};
+  // An operand that is not repeated is read just before its place is written.
+  for (size_t i = 0; i < 2; ++i) {
+    if (view.input(i)->shape == view.output().shape) {
+      lowering.aliases.push_back(
+          {Alias::Kind::kInPlace, view.output_number(0), view.input_number(i)});
+    }
+  }
+  return lowering;
+}
+
+}  // namespace
+
+const OperatorEntry kAdd = {
+    model::BuiltinOperator::ADD, 5,
+    "int8 + int8 → int8, broadcast within 6 dimensions; NONE, RELU, RELU_N1_TO_1, RELU6", Check,
+    Lower};
+
+}  // namespace helx::engine

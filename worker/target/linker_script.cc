@@ -1,0 +1,133 @@
+#include "worker/target/linker_script.h"
+
+#include <cstdio>
+
+namespace helx::target {
+namespace {
+
+std::string Hex(uint64_t value) {
+  char text[20];
+  std::snprintf(text, sizeof(text), "0x%08llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+// Regions that may hold `bytes` more, the preferred one first, then the others in the board's order.
+std::vector<const MemoryRegion*> Holding(const Board& board, std::string_view preferred,
+                                         uint64_t bytes) {
+  std::vector<const MemoryRegion*> out;
+  const MemoryRegion* first = FindRegion(board, preferred);
+  if (first != nullptr && bytes <= first->bytes) out.push_back(first);
+  for (const MemoryRegion& region : board.regions) {
+    if (&region != first && region.name != board.data_region && region.bytes >= bytes) {
+      out.push_back(&region);
+    }
+  }
+  return out;
+}
+
+// Boundaries of what memory protection tells apart. Emulators translate by pages of 1 KiB: a page that belongs to two
+// regions is emulated one instruction at a time.
+constexpr std::string_view kSections = R"(
+  .text : ALIGN(1024) {
+    __helx_code_start = .;
+    *(.text .text.*)
+    . = ALIGN(8);
+  } > CODE
+  .ARM.exidx : {
+    *(.ARM.exidx .ARM.exidx.*)
+    *(.ARM.extab .ARM.extab.*)
+  } > CODE
+  .rodata : ALIGN(16) {
+    *(.rodata .rodata.*)
+    . = ALIGN(16);
+  } > CODE
+  .helx_request : ALIGN(16) {
+    KEEP(*(.helx_request .helx_request.*))
+    . = ALIGN(1024);
+    __helx_code_end = .;
+  } > CODE
+  .helx_weights : ALIGN(1024) {
+    __helx_weights_start = .;
+    *(.helx_weights .helx_weights.*)
+    . = ALIGN(1024);
+    __helx_weights_end = .;
+  } > WEIGHTS
+  .helx_stack (NOLOAD) : {
+    __helx_data_region = .;
+    __helx_stack_limit = .;
+    . += STACK_BYTES;
+    __helx_stack_top = .;
+  } > DATA
+  .helx_noinit (NOLOAD) : ALIGN(8) {
+    *(.helx_noinit .helx_noinit.*)
+  } > DATA
+  .data : ALIGN(8) {
+    __helx_data_start = .;
+    *(.data .data.*)
+    . = ALIGN(8);
+    __helx_data_end = .;
+  } > DATA AT > CODE
+  __helx_data_load = LOADADDR(.data);
+  .bss (NOLOAD) : ALIGN(8) {
+    __helx_bss_start = .;
+    *(.bss .bss.* COMMON)
+    . = ALIGN(8);
+    __helx_bss_end = .;
+  } > DATA
+  .helx_arena (NOLOAD) : ALIGN(1024) {
+    __helx_arena_start = .;
+    *(.helx_arena .helx_arena.*)
+  } > ARENA
+  .helx_variables (NOLOAD) : ALIGN(16) {
+    *(.helx_variables .helx_variables.*)
+    . = ALIGN(1024);
+    __helx_arena_end = .;
+  } > ARENA
+  /DISCARD/ : { *(.init .fini .init_array* .fini_array*) }
+)";
+
+}  // namespace
+
+std::vector<Placement> Placements(const Board& board, uint64_t weight_bytes,
+                                  uint64_t arena_bytes) {
+  const auto weights = Holding(board, board.weights_region, weight_bytes);
+  const auto arenas = Holding(board, board.arena_region, arena_bytes);
+  if (weights.empty() || arenas.empty()) return {};
+  std::vector<Placement> out;
+  for (const MemoryRegion* code : Holding(board, board.code_region, 0)) {
+    if (code->executable) {
+      out.push_back({code->name, weights.front()->name, arenas.front()->name});
+    }
+  }
+  return out;
+}
+
+std::string LinkerScript(const Board& board, const Placement& placement) {
+  const MemoryRegion& data = *FindRegion(board, board.data_region);
+  std::string script = "ENTRY(helx_reset_entry)\nMEMORY {\n";
+  for (const MemoryRegion& region : board.regions) {
+    script += "  " + std::string(region.name) + " : ORIGIN = " + Hex(region.address) +
+              ", LENGTH = " + Hex(region.bytes) + "\n";
+  }
+  script += "}\n";
+  auto alias = [&](const char* name, std::string_view region) {
+    script += "REGION_ALIAS(\"" + std::string(name) + "\", " + std::string(region) + ")\n";
+  };
+  alias("VECTORS", board.code_region);
+  alias("CODE", placement.code);
+  alias("WEIGHTS", placement.weights);
+  alias("DATA", board.data_region);
+  alias("ARENA", placement.arena);
+  script += "STACK_BYTES = " + Hex(board.stack_bytes) + ";\n";
+  script += "__helx_staging = " + Hex(board.staging_address) + ";\n";
+  script += "__helx_staging_end = " + Hex(board.staging_address + board.staging_bytes) + ";\n";
+  script += "__helx_data_region_end = " + Hex(data.address + data.bytes) + ";\n";
+  // The processor reads the vector table at the start of the code region; nothing else may lie in its page, so that a
+  // null pointer faults.
+  script += "SECTIONS {\n  .vectors : { KEEP(*(.helx_vectors)) . = 1024; } > VECTORS";
+  script += kSections;
+  script += "}\n";
+  return script;
+}
+
+}  // namespace helx::target
