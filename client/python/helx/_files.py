@@ -26,11 +26,12 @@ def open_regular(path: Path, limit: int, what: str) -> Iterator[BinaryIO]:
     except OSError as error:
         raise InvalidInput(f"cannot open {path}: {error.strerror}; give the path of {what}",
                            "unreadable_file") from None
+    info = os.fstat(descriptor)
+    if not stat.S_ISREG(info.st_mode):
+        os.close(descriptor)
+        raise InvalidInput(f"{path} is not a regular file; give the path of {what}",
+                           "unreadable_file")
     with open(descriptor, "rb") as file:
-        info = os.fstat(descriptor)
-        if not stat.S_ISREG(info.st_mode):
-            raise InvalidInput(f"{path} is not a regular file; give the path of {what}",
-                               "unreadable_file")
         if info.st_size > limit:
             raise InvalidInput(f"{path} has {info.st_size} bytes; {what} may have {limit}",
                                "file_too_large")
