@@ -21,17 +21,17 @@ def instance(value: Any, kind: type[_T] | tuple[type[_T], ...], what: str) -> _T
     raise InvalidInput(f"{what} is {_shown(value)}; allowed is {allowed}", "wrong_type")
 
 
-def integer(value: Any, what: str, least: int = 0) -> int:
-    """An int, or what converts to one without loss (a NumPy integer)."""
+def integer(value: Any, what: str, least: int = 0, most: int = 2**31 - 1) -> int:
+    """An int, or what converts to one without loss (a NumPy integer), within the bounds."""
     if not isinstance(value, bool):
         try:
             number = operator.index(value)
         except TypeError:
             pass
         else:
-            if number >= least:
+            if least <= number <= most:
                 return number
-            raise InvalidInput(f"{what} is {number}; allowed is {least} or more", "out_of_range")
+            raise InvalidInput(f"{what} is {number}; allowed are {least} to {most}", "out_of_range")
     raise InvalidInput(f"{what} is {_shown(value)}; allowed is an integer", "wrong_type")
 
 

@@ -87,7 +87,7 @@ def check_bundle_place(folder: Path) -> None:
         return InvalidInput(f"{folder} {why}; move it away, or choose another output folder",
                             "place_taken")
 
-    place = Path(os.path.normpath(folder))
+    place = folder.absolute()
     for parent in place.parents:
         if is_bundle(parent):
             raise refuse(f"lies inside the bundle {parent}")
@@ -110,7 +110,7 @@ class StagedFolder:
     """
 
     def __init__(self, destination: Path) -> None:
-        self._destination = Path(os.path.normpath(destination))
+        self._destination = destination
         parent = self._destination.parent
         try:
             parent.mkdir(parents=True, exist_ok=True)

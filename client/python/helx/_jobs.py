@@ -200,7 +200,8 @@ def _violations(failure: types_pb2.Failure) -> list[Violation]:
 
 def _explained(failure: types_pb2.Failure) -> str:
     lines = [_text(failure.message)]
-    lines += [f"{item.subject}: {item.message} [{item.code}]" for item in _violations(failure)]
+    lines += [f"{item.subject}: {item.message} [{item.code}]" for item in _violations(failure)
+              if item.message not in lines[0]]
     return "\n  ".join(line for line in lines if line) or "the server gave no reason; see its log"
 
 

@@ -25,6 +25,8 @@ class RefusalTest(unittest.TestCase):
         self.assertIs(TensorSpec(0, "x", "float16", ()).dtype, DType.FLOAT16)
         for code, arguments in [
                 ("out_of_range", (-1, "x", "int8", (1,))),
+                ("out_of_range", (2**31, "x", "int8", (1,))),
+                ("out_of_range", (0, "x", "int8", (2**64 + 1,))),
                 ("wrong_type", (0.0, "x", "int8", (1,))),
                 ("wrong_type", (True, "x", "int8", (1,))),
                 ("wrong_type", (0, b"x", "int8", (1,))),
