@@ -41,6 +41,7 @@ namespace {
 constexpr auto kTickInterval = std::chrono::milliseconds(100);
 constexpr int kTicksPerSample = 10;
 constexpr auto kDrain = std::chrono::seconds(5);
+constexpr auto kLastWords = std::chrono::milliseconds(100);  // for answers on their way out
 constexpr int64_t kUploadAgeSeconds = 24 * 3600;
 constexpr int kExecutorThreads = 2;
 constexpr char kUnix[] = "unix:";
@@ -127,7 +128,7 @@ struct Server::Impl {
   const ServerOptions options;
   SystemClock clock;
   Metrics metrics;
-  ClientActivity activity;
+  CallActivity activity;
   std::string address;
   std::string metrics_address;
   std::string socket_path;
@@ -228,7 +229,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
     workers.count = options.local_workers;
     impl->workers = std::make_unique<LocalWorkers>(workers);
   }
-  impl->activity.last_ms = impl->clock.SteadyMillis();
+  impl->activity.client_last_ms = impl->clock.SteadyMillis();
   impl->SetHealth();
   impl->ticker = std::thread([raw = impl.get()] { raw->RunTicker(); });
   return std::unique_ptr<Server>(new Server(std::move(impl)));
@@ -271,7 +272,12 @@ void Server::Impl::StopAll() {
   workers.reset();
   if (scheduler != nullptr) scheduler->Stop();
   if (server != nullptr) {
-    server->Shutdown(std::chrono::system_clock::now() + kDrain);
+    // gRPC itself would also wait for clients that are connected and silent.
+    const auto deadline = std::chrono::steady_clock::now() + kDrain;
+    while (activity.open > 0 && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    server->Shutdown(std::chrono::system_clock::now() + kLastWords);
     server->Wait();
     server.reset();
   }
@@ -291,8 +297,8 @@ const std::string& Server::metrics_address() const { return impl_->metrics_addre
 void Server::Stop() { impl_->StopAll(); }
 
 bool Server::IdleForTooLong() const {
-  if (impl_->options.idle_exit_seconds <= 0 || impl_->activity.open > 0) return false;
-  const int64_t last = std::max<int64_t>(impl_->activity.last_ms, impl_->last_job_ms);
+  if (impl_->options.idle_exit_seconds <= 0 || impl_->activity.client_open > 0) return false;
+  const int64_t last = std::max<int64_t>(impl_->activity.client_last_ms, impl_->last_job_ms);
   return impl_->clock.SteadyMillis() - last >= impl_->options.idle_exit_seconds * 1000;
 }
 

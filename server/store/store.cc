@@ -136,8 +136,10 @@ absl::Status Store::Impl::OpenDatabase() {
   db_options.info_log = logger;
   db_options.max_background_jobs = 2;
   db_options.max_open_files = 256;
-  db_options.db_write_buffer_size = 48 << 20;
-  db_options.max_total_wal_size = 64 << 20;
+  // The log is what has to be replayed when a full disk makes a reopening necessary; the ballast must exceed it.
+  db_options.db_write_buffer_size = 32 << 20;
+  db_options.max_total_wal_size = 32 << 20;
+  db_options.avoid_flush_during_recovery = true;
   db_options.recycle_log_file_num = 0;
   if (options.env != nullptr) db_options.env = options.env;
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;

@@ -53,8 +53,9 @@ TEST(MainJob, TenModelsEqualTheGoldensOnTheEmulatedM55) {
     const CommandResult run =
         service.Helxctl({"run", "-c", model + ".yaml", "-o", "out", "--json"});
     ASSERT_EQ(run.exit_code, 0) << run.out << run.err << service.Log();
-    ASSERT_EQ(run.json()["jobs"].size(), experiment.cases.size());
-    for (const Json& job : run.json()["jobs"]) EXPECT_EQ(job["assessment"], "match");
+    const Json answer = run.json();
+    ASSERT_EQ(answer["jobs"].size(), experiment.cases.size());
+    for (const Json& job : answer["jobs"]) EXPECT_EQ(job["assessment"], "match");
     for (const GoldenCase& golden : experiment.cases) {
       const std::string bundle = service.folder() + "/out/" + model + "/" + golden.run;
       for (size_t o = 0; o < golden.outputs.size(); ++o) {
@@ -172,8 +173,9 @@ TEST(MainJob, MalformedModelsAreRefusedOrRun) {
   }
   WriteExperiment(service, "malformed", yaml);
   const CommandResult submit = service.Helxctl({"submit", "malformed.yaml", "--wait", "--json"});
-  ASSERT_TRUE(submit.json().contains("jobs")) << submit.out << submit.err;
-  for (const Json& job : submit.json()["jobs"]) {
+  const Json answer = submit.json();
+  ASSERT_TRUE(answer.contains("jobs")) << submit.out << submit.err;
+  for (const Json& job : answer["jobs"]) {
     if (job["phase"] == "SUCCEEDED") {
       ++ran;
       continue;

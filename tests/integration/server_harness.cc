@@ -112,9 +112,9 @@ int RunProgram(const std::vector<std::string>& words, std::string* output) {
 Client::Client(const std::string& address, int receive_limit_bytes) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(receive_limit_bytes);
-  // Restarted servers are found again at once.
+  // Restarted servers are found again at once; the second is how long one attempt to connect may take.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   channel = grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);

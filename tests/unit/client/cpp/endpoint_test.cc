@@ -71,8 +71,12 @@ TEST_F(EndpointTest, BadConfigFilesAreNamed) {
     EXPECT_TRUE(absl::IsInvalidArgument(endpoint.status())) << text << endpoint.status();
     EXPECT_NE(endpoint.status().message().find("client.yaml"), absl::string_view::npos) << text;
   }
-  home_.Write(".config/helx/client.yaml", "");
-  EXPECT_TRUE(ResolveEndpoint("", With({}))->embedded);
+  for (const char* text : {"", "# server: host:port\n"}) {
+    home_.Write(".config/helx/client.yaml", text);
+    const auto endpoint = ResolveEndpoint("", With({}));
+    ASSERT_TRUE(endpoint.ok()) << endpoint.status();
+    EXPECT_TRUE(endpoint->embedded);
+  }
 }
 
 TEST(CheckAddress, AllowsSocketsAndHostsWithPorts) {
