@@ -133,4 +133,8 @@ std::vector<v1::Violation> Refusal(const records::Placement& placement,
   return out;
 }
 
+v1::Fault RefusalFault(const v1::Violation& violation) {
+  return violation.code().ends_with("_unavailable") ? v1::INFRA : v1::USER;
+}
+
 }  // namespace helx::server

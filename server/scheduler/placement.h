@@ -27,6 +27,9 @@ std::optional<records::Placement> ExactPlacement(const v1::WorkerCatalogue& cata
 std::vector<v1::Violation> Refusal(const records::Placement& placement,
                                    const std::vector<const v1::WorkerCatalogue*>& catalogues);
 
+// Who is at fault for such a violation: a name that nobody knows is the user's, a tool missing on every host the lab's.
+v1::Fault RefusalFault(const v1::Violation& violation);
+
 }  // namespace helx::server
 
 #endif  // HELX_SERVER_SCHEDULER_PLACEMENT_H_

@@ -269,7 +269,8 @@ bool Scheduler::AdvanceFreeze(LiveJob& job, Transaction& t) {
     const v1::Job& proto = job.record.job();
     if (proto.phase() != v1::QUEUED || proto.queue_reason() != reason) Requeue(job, reason, t);
   } else {
-    v1::Failure refusal = MakeFailure(v1::USER, violations[0].code(), violations[0].message());
+    v1::Failure refusal =
+        MakeFailure(RefusalFault(violations[0]), violations[0].code(), violations[0].message());
     for (const auto& violation : violations) *refusal.add_violations() = violation;
     Fail(job, v1::FAILED, refusal, t);
   }
@@ -289,7 +290,7 @@ void Scheduler::AdvanceWaiter(const std::shared_ptr<FreezeWaiter>& waiter, Trans
     }
     v1::FreezeResponse response;
     *response.mutable_refusal() =
-        MakeFailure(v1::USER, violations[0].code(), violations[0].message());
+        MakeFailure(RefusalFault(violations[0]), violations[0].code(), violations[0].message());
     for (const auto& violation : violations) *response.mutable_refusal()->add_violations() = violation;
     t.effects.push_back([waiter, response](const absl::Status&) { waiter->done(response); });
     return;
