@@ -9,6 +9,7 @@
 
 #if defined(__x86_64__)
 
+#include <cpuid.h>
 #include <immintrin.h>
 
 #define HELX_AVX2 __attribute__((target("avx2,f16c")))
@@ -207,11 +208,17 @@ HELX_AVX2 size_t CompareLanes(std::string_view actual, std::string_view referenc
   return i;
 }
 
+bool HasF16c() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+
 }  // namespace
 
 CompareIsa BestCompareIsa() {
-  static const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
-  return avx2 ? CompareIsa::kAvx2 : CompareIsa::kScalar;
+  // The builtin also asks whether the system saves the registers, but clang's knows no "f16c".
+  static const bool usable = __builtin_cpu_supports("avx2") && HasF16c();
+  return usable ? CompareIsa::kAvx2 : CompareIsa::kScalar;
 }
 
 size_t CompareLeadingAvx2(DType dtype, std::string_view actual, std::string_view reference,
