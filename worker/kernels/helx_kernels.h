@@ -8,6 +8,12 @@
 
 #include <stdint.h>
 
+#if defined(__ARM_FEATURE_MVE)
+#include "mve_conv_s8.h"
+#include "mve_depthwise_s8.h"
+#include "mve_fully_connected_s8.h"
+#endif
+
 /* One output channel of a convolution. */
 typedef struct {
   int32_t bias;         /* with -zero_point * sum(weights) folded in: for windows inside the image */
