@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #if defined(__ARM_FEATURE_MVE)
+#include "mve_add_s8.h"
 #include "mve_conv_s8.h"
 #include "mve_depthwise_s8.h"
 #include "mve_fully_connected_s8.h"
@@ -74,6 +75,8 @@ typedef struct {
 } helx_pool_s8_params;
 
 void helx_average_pool_s8(const helx_pool_s8_params* p, const int8_t* input, int8_t* output);
+/* For Helium; windows of at most 256 positions. */
+void helx_mve_average_pool_s8(const helx_pool_s8_params* p, const int8_t* input, int8_t* output);
 
 /* Two operands walked together over an output of at most six dimensions; stride 0 repeats an element. */
 typedef struct {

@@ -32,7 +32,11 @@ static inline void helx_copy_bytes(int8_t* to, const int8_t* from, int32_t bytes
 }
 
 static inline void helx_fill_bytes(int8_t* to, int32_t value, int32_t bytes) {
-  uint32_t word = (uint32_t)(uint8_t)value * 0x01010101u;
+#if defined(__ARM_FEATURE_MVE)
+  const int8x16_t vector = vdupq_n_s8((int8_t)value);
+  for (; bytes >= 16; bytes -= 16, to += 16) vst1q_s8(to, vector);
+#endif
+  const uint32_t word = (uint32_t)(uint8_t)value * 0x01010101u;
   for (; bytes >= 4; bytes -= 4, to += 4) __builtin_memcpy(to, &word, 4);
   for (; bytes > 0; --bytes) *to++ = (int8_t)value;
 }

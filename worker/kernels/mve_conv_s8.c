@@ -55,21 +55,40 @@ static void flush(tile* t) {
   t->pending = 0;
 }
 
-/* Copies run_bytes, and up to 15 more that the next run, or a zero weight, takes care of. */
-static inline int8_t* gather_run(int8_t* to, const int8_t* from, int32_t bytes) {
-  for (int32_t i = 0; i < bytes; i += 16) vst1q_s8(to + i, vld1q_s8(from + i));
-  return to + bytes;
+/* Copies one piece of the window from each of `rows`, `blocks` times 16 bytes of it: up to 15 bytes too many, which the next
+ * piece, or a zero weight, takes care of. */
+static inline int8_t* gather_pieces(const helx_mve_conv_s8_params* p, const int8_t* const* rows,
+                                    int32_t column, int8_t* to, int32_t blocks) {
+  for (int32_t ky = 0; ky < p->filter_h; ++ky) {
+    const int8_t* from = rows[ky] + column;
+    for (int32_t i = 0; i < blocks; ++i) vst1q_s8(to + 16 * i, vld1q_s8(from + 16 * i));
+    to += p->run_bytes;
+  }
+  return to;
 }
 
-static inline void gather(const helx_mve_conv_s8_params* p, const int8_t* ring, int32_t slot,
+/* Windows whose rows are one piece. The usual lengths are unrolled. */
+static void gather_joined(const helx_mve_conv_s8_params* p, const int8_t* const* rows,
                           int32_t column, int8_t* to) {
+  const int32_t blocks = (p->run_bytes + 15) >> 4;
+  switch (blocks) {
+    case 1: gather_pieces(p, rows, column, to, 1); break;
+    case 2: gather_pieces(p, rows, column, to, 2); break;
+    case 3: gather_pieces(p, rows, column, to, 3); break;
+    case 6: gather_pieces(p, rows, column, to, 6); break;
+    case 12: gather_pieces(p, rows, column, to, 12); break;
+    default: gather_pieces(p, rows, column, to, blocks); break;
+  }
+}
+
+static void gather_dilated(const helx_mve_conv_s8_params* p, const int8_t* const* rows,
+                           int32_t column, int8_t* to) {
   for (int32_t ky = 0; ky < p->filter_h; ++ky) {
-    const int8_t* from = ring + slot * p->rows.padded_bytes + column;
     for (int32_t run = 0; run < p->runs; ++run) {
-      to = gather_run(to, from + run * p->run_step, p->run_bytes);
+      const int8_t* from = rows[ky] + column + run * p->run_step;
+      for (int32_t i = 0; i < p->run_bytes; i += 16) vst1q_s8(to + i, vld1q_s8(from + i));
+      to += p->run_bytes;
     }
-    slot += p->dilation_h;
-    if (slot >= p->rows.count) slot -= p->rows.count;
   }
 }
 
@@ -86,10 +105,21 @@ void helx_mve_conv_s8(const helx_mve_conv_s8_params* p, const int8_t* input, int
     helx_rows rows;
     helx_rows_start(&rows, &p->rows, input, ring, -p->pad_h);
     for (int32_t y = 0; y < p->out_h; ++y) {
-      const int32_t slot = helx_rows_advance(&rows, &p->rows,
-                                             y * p->stride_h - p->pad_h + p->rows.count - 1);
+      int32_t slot = helx_rows_advance(&rows, &p->rows,
+                                       y * p->stride_h - p->pad_h + p->rows.count - 1);
+      const int8_t* window[HELX_MVE_CONV_MAX_FILTER_H];
+      for (int32_t ky = 0; ky < p->filter_h; ++ky) {
+        window[ky] = ring + slot * p->rows.padded_bytes;
+        slot += p->dilation_h;
+        if (slot >= p->rows.count) slot -= p->rows.count;
+      }
       for (int32_t x = 0; x < p->out_w; ++x) {
-        gather(p, ring, slot, x * p->column_bytes, t.windows + t.pending * window_bytes);
+        int8_t* to = t.windows + t.pending * window_bytes;
+        if (p->runs == 1) {
+          gather_joined(p, window, x * p->column_bytes, to);
+        } else {
+          gather_dilated(p, window, x * p->column_bytes, to);
+        }
         if (++t.pending == 4) flush(&t);
       }
     }

@@ -7,6 +7,8 @@
 #include "helx_rows.h"
 #include "mve_gemm_s8.h"
 
+enum { HELX_MVE_CONV_MAX_FILTER_H = 64 };
+
 typedef void (*helx_mve_gemm)(const helx_mve_gemm_args* args);
 
 typedef struct {
@@ -18,7 +20,8 @@ typedef struct {
   int32_t runs;           /* contiguous pieces of a window in one row: 1, or filter_w when columns are dilated */
   int32_t run_bytes;      /* of such a piece */
   int32_t run_step;       /* from piece to piece: dilation_w * in_c */
-  int32_t filter_h, dilation_h;
+  int32_t filter_h;       /* at most HELX_MVE_CONV_MAX_FILTER_H */
+  int32_t dilation_h;
   int32_t pad_h;
   int32_t depth_blocks;   /* filter_h * runs * run_bytes in blocks of 16, rounded up */
   int32_t lowest, highest;

@@ -9,7 +9,8 @@ namespace {
 
 constexpr int32_t kLanes = 16;
 constexpr int32_t kSlack = 16;        // HELX_ROWS_SLACK
-constexpr int32_t kMaxFilterRows = 32;  // MAX_FILTER_H of mve_depthwise_s8.c
+constexpr int32_t kMaxConvFilterRows = 64;  // HELX_MVE_CONV_MAX_FILTER_H
+constexpr int32_t kMaxFilterRows = 32;      // MAX_FILTER_H of mve_depthwise_s8.c
 
 int32_t RoundUp(int32_t value, int32_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -80,7 +81,7 @@ std::vector<uint8_t> PackGemm(const Int8Filters& filters, Form form) {
 }
 
 std::optional<Lowering> LowerGemm(const Int8Convolution& c, const LowerContext& context) {
-  if (c.groups != 1) return std::nullopt;
+  if (c.groups != 1 || c.rows.taps > kMaxConvFilterRows) return std::nullopt;
   const Int8Filters& filters = c.filters;
   const Form form = FormOf(filters);
   const bool pointwise = c.rows.taps == 1 && c.columns.taps == 1 && c.rows.stride == 1 &&
