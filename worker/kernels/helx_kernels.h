@@ -8,11 +8,14 @@
 
 #include <stdint.h>
 
+#include "helx_add_equal_s8.h"
 #if defined(__ARM_FEATURE_MVE)
-#include "mve_add_s8.h"
 #include "mve_conv_s8.h"
 #include "mve_depthwise_s8.h"
 #include "mve_fully_connected_s8.h"
+#elif defined(__ARM_FEATURE_DSP)
+#include "dsp_conv_s8.h"
+#include "dsp_depthwise_s8.h"
 #endif
 
 /* One output channel of a convolution. */

@@ -1,10 +1,10 @@
-#include "mve_add_s8.h"
+#include "helx_add_equal_s8.h"
 
 #if defined(__ARM_FEATURE_MVE)
 #include <arm_mve.h>
 
 /* Four lanes: the exact operand with 19 fractional bits, the other one with 20. */
-static inline int32x4_t sum4(const helx_mve_add_s8_params* p, int32x4_t a, int32x4_t b) {
+static inline int32x4_t sum4(const helx_add_equal_s8_params* p, int32x4_t a, int32x4_t b) {
   b = vqrdmulhq_n_s32(b, p->b_multiplier);
   b = vaddq_s32(b, vshlq_r_s32(b, p->b_sign));
   b = vrshlq_n_s32(b, p->b_shift);
@@ -13,7 +13,7 @@ static inline int32x4_t sum4(const helx_mve_add_s8_params* p, int32x4_t a, int32
   return vrshlq_n_s32(a, p->output_shift);
 }
 
-static inline int8x16_t add16(const helx_mve_add_s8_params* p, int8x16_t a, int8x16_t b) {
+static inline int8x16_t add16(const helx_add_equal_s8_params* p, int8x16_t a, int8x16_t b) {
   int16x8_t y[2];
   for (int i = 0; i < 2; ++i) {
     int16x8_t u = i ? vmovltq_s8(a) : vmovlbq_s8(a);
@@ -29,9 +29,9 @@ static inline int8x16_t add16(const helx_mve_add_s8_params* p, int8x16_t a, int8
   return vminq_s8(vmaxq_s8(z, vdupq_n_s8((int8_t)p->lowest)), vdupq_n_s8((int8_t)p->highest));
 }
 
-void helx_mve_add_s8(const helx_mve_add_s8_params* p, const int8_t* a, const int8_t* b,
+void helx_mve_add_s8(const helx_add_equal_s8_params* p, const int8_t* a, const int8_t* b,
                      int8_t* output) {
-  const helx_mve_add_s8_params params = *p; /* stores could change *p, as far as a compiler knows */
+  const helx_add_equal_s8_params params = *p; /* stores could change *p, as far as a compiler knows */
   int32_t left = params.count;
   for (; left >= 16; left -= 16, a += 16, b += 16, output += 16) {
     vst1q_s8(output, add16(&params, vld1q_s8(a), vld1q_s8(b)));

@@ -70,19 +70,21 @@ bool IsExactHalf(const FixedMultiplier& scale) {
 // A shift that leaves the sign of a number, or nothing when the result is not shifted afterwards.
 int32_t SignShift(const FixedMultiplier& scale) { return scale.shift < 0 ? -31 : 32; }
 
-// mve_add_s8.h: operands of the output's shape. `first` is the operand with the larger scale.
-std::optional<Lowering> LowerMve(const LowerContext& context, const Scales& scales,
+// helx_add_equal_s8.h: operands of the output's shape. `first` is the operand with the larger scale.
+std::optional<Lowering> LowerEqual(const LowerContext& context, const Scales& scales,
                                  const IntegerRange& range) {
   const OperatorView& view = context.view;
   const size_t first = IsExactHalf(scales.a) ? 0 : 1;
-  if (context.board.isa != target::Isa::kMve || view.input(0)->shape != view.input(1)->shape ||
+  const bool mve = context.board.isa == target::Isa::kMve;
+  const bool dsp = context.board.isa == target::Isa::kDsp && scales.output.shift >= -21;
+  if ((!mve && !dsp) || view.input(0)->shape != view.input(1)->shape ||
       !IsExactHalf(first == 0 ? scales.a : scales.b)) {
     return std::nullopt;
   }
   const FixedMultiplier& other = first == 0 ? scales.b : scales.a;
   Lowering lowering;
-  lowering.function = "helx_mve_add_s8";
-  lowering.params_type = "helx_mve_add_s8_params";
+  lowering.function = mve ? "helx_mve_add_s8" : "helx_dsp_add_s8";
+  lowering.params_type = "helx_add_equal_s8_params";
   lowering.params = {
       Field("count", model::ElementCount(view.output())),
       Field("a_zero_point", ZeroPoint(*view.input(first))),
@@ -139,7 +141,7 @@ Lowering Lower(const LowerContext& context) {
                          *QuantizeMultiplier(ratios.output)};
   const IntegerRange range =
       *ActivationRange(view.op().options.AsAddOptions()->fused_activation_function, view.output());
-  std::optional<Lowering> special = LowerMve(context, scales, range);
+  std::optional<Lowering> special = LowerEqual(context, scales, range);
   Lowering lowering = special ? *std::move(special) : LowerPortable(context, scales, range);
   // An operand that is not repeated is read just before its place is written.
   for (size_t i = 0; i < 2; ++i) {

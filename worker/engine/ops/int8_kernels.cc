@@ -4,14 +4,59 @@
 
 namespace helx::engine {
 
+namespace {
+
+// The output of a filter whose sum is always `sum`, less the output's zero point.
+int32_t ConstantOutput(const Int8Filters& filters, int32_t sum, const FixedMultiplier& scale) {
+  const int32_t left = WrapToInt32(int64_t{sum} * (int64_t{1} << std::max(scale.shift, 0)));
+  const int32_t y = RoundShift(HighMul(left, scale.multiplier), std::max(-scale.shift, 0));
+  const int64_t shifted = int64_t{y} + filters.output_zero_point;
+  return static_cast<int32_t>(
+      std::clamp<int64_t>(shifted, filters.range.lowest, filters.range.highest) -
+      filters.output_zero_point);
+}
+
+// Filters without weights, which training leaves behind, have scales and biases of any size; kernels would refuse them. Their
+// outputs are constant: c = 4 c / 2 / 2.
+void TameConstantFilters(Int8Filters* filters) {
+  for (int32_t filter = 0; filter < filters->count; ++filter) {
+    const int8_t* w = filters->weights.data() + int64_t{filter} * filters->depth;
+    if (std::any_of(w, w + filters->depth, [](int8_t weight) { return weight != 0; })) continue;
+    filters->bias[filter] =
+        4 * ConstantOutput(*filters, filters->bias[filter], filters->scales[filter]);
+    filters->scales[filter] = {1 << 30, -1};
+  }
+}
+
+}  // namespace
+
 std::optional<Lowering> LowerForIsa(const Int8Convolution& c, const LowerContext& context) {
-  if (context.board.isa == target::Isa::kMve) return LowerMveConvolution(c, context);
+  Int8Convolution tame = c;
+  TameConstantFilters(&tame.filters);
+  if (context.board.isa == target::Isa::kMve) return LowerMveConvolution(tame, context);
+  if (context.board.isa == target::Isa::kDsp) return LowerDspConvolution(tame, context);
   return std::nullopt;
 }
 
 std::optional<Lowering> LowerForIsa(const Int8FullyConnected& f, const LowerContext& context) {
-  if (context.board.isa == target::Isa::kMve) return LowerMveFullyConnected(f, context);
+  Int8FullyConnected tame = f;
+  TameConstantFilters(&tame.filters);
+  if (context.board.isa == target::Isa::kMve) return LowerMveFullyConnected(tame, context);
+  if (context.board.isa == target::Isa::kDsp) return LowerDspFullyConnected(tame, context);
   return std::nullopt;
+}
+
+Int8Convolution AsConvolution(const Int8Convolution& c) {
+  Int8Convolution conv = c;
+  conv.depthwise = false;
+  return conv;
+}
+
+bool IsFullyConnected(const Int8Convolution& c) {
+  return c.rows.output == 1 && c.columns.output == 1 && c.groups == 1 && c.rows.padding == 0 &&
+         c.columns.padding == 0 && c.columns.dilation == 1 && c.rows.dilation == 1 &&
+         (c.rows.taps == 1 || c.columns.taps == c.columns.input) &&
+         (c.batches == 1 || (c.rows.taps == c.rows.input && c.columns.taps == c.columns.input));
 }
 
 RowsShape MakeRowsShape(const Int8Convolution& c) {

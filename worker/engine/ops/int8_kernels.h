@@ -46,6 +46,14 @@ std::optional<Lowering> LowerForIsa(const Int8FullyConnected& f, const LowerCont
 std::optional<Lowering> LowerMveConvolution(const Int8Convolution& c, const LowerContext& context);
 std::optional<Lowering> LowerMveFullyConnected(const Int8FullyConnected& f,
                                                const LowerContext& context);
+std::optional<Lowering> LowerDspConvolution(const Int8Convolution& c, const LowerContext& context);
+std::optional<Lowering> LowerDspFullyConnected(const Int8FullyConnected& f,
+                                               const LowerContext& context);
+
+// A depthwise convolution of one input channel is a convolution with as many filters.
+Int8Convolution AsConvolution(const Int8Convolution& c);
+// One output position per image, whose window is contiguous and begins where the image does.
+bool IsFullyConnected(const Int8Convolution& c);
 
 // How a kernel that keeps input rows in a ring (helx_rows.h) sees the input.
 struct RowsShape {

@@ -125,13 +125,6 @@ std::optional<Lowering> LowerGemm(const Int8Convolution& c, const LowerContext& 
   return lowering;
 }
 
-// A depthwise convolution of one input channel is a convolution with as many filters.
-Int8Convolution AsConvolution(const Int8Convolution& c) {
-  Int8Convolution conv = c;
-  conv.depthwise = false;
-  return conv;
-}
-
 // A sum of two products stays within 16 bits unless both weights are -128.
 bool PairsFit(const Int8Convolution& c, bool by_row) {
   const Int8Filters& filters = c.filters;
@@ -287,15 +280,6 @@ std::vector<uint8_t> PackFullyConnected(const Int8Filters& filters) {
     }
   }
   return stream.bytes();
-}
-
-// One output position whose window is the whole input, or one contiguous piece of it from the start.
-bool IsFullyConnected(const Int8Convolution& c) {
-  const bool one_row = c.rows.taps == 1;
-  return c.rows.output == 1 && c.columns.output == 1 && c.groups == 1 && c.rows.padding == 0 &&
-         c.columns.padding == 0 && c.columns.dilation == 1 && c.rows.dilation == 1 &&
-         (one_row || c.columns.taps == c.columns.input) &&
-         (c.batches == 1 || (c.rows.taps == c.rows.input && c.columns.taps == c.columns.input));
 }
 
 }  // namespace

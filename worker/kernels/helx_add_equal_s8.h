@@ -1,6 +1,6 @@
-/* int8 ADD of equal shapes, for Helium. */
-#ifndef HELX_MVE_ADD_S8_H_
-#define HELX_MVE_ADD_S8_H_
+/* int8 ADD of equal shapes, for instruction-set extensions. */
+#ifndef HELX_ADD_EQUAL_S8_H_
+#define HELX_ADD_EQUAL_S8_H_
 
 #include <stdint.h>
 
@@ -13,10 +13,13 @@ typedef struct {
   int32_t b_zero_point, b_multiplier, b_shift, b_sign;
   int32_t output_zero_point, output_multiplier, output_shift, output_sign;
   int32_t lowest, highest;
-} helx_mve_add_s8_params;
+} helx_add_equal_s8_params;
 
 /* The output may be either input. */
-void helx_mve_add_s8(const helx_mve_add_s8_params* p, const int8_t* a, const int8_t* b,
+void helx_mve_add_s8(const helx_add_equal_s8_params* p, const int8_t* a, const int8_t* b,
+                     int8_t* output);
+/* output_shift >= -21. */
+void helx_dsp_add_s8(const helx_add_equal_s8_params* p, const int8_t* a, const int8_t* b,
                      int8_t* output);
 
-#endif /* HELX_MVE_ADD_S8_H_ */
+#endif /* HELX_ADD_EQUAL_S8_H_ */
