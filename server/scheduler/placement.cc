@@ -59,8 +59,8 @@ struct Offer {
     if (known) {
       return {MakeViolation(what + "_unavailable", name,
                             what + " " + Quoted(name) + " is not available here: " +
-                                (reason.empty() ? "unsupported" : reason) + "; available: " +
-                                Listing(available))};
+                                (reason.empty() ? "unsupported" : reason) +
+                                "; available: " + Listing(available))};
     }
     const std::string nearest = NearestName(name, {available.begin(), available.end()});
     return {MakeViolation("unknown_" + what, name,

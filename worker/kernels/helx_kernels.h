@@ -8,6 +8,16 @@
 
 #include <stdint.h>
 
+#include "helx_add_equal_s8.h"
+#if defined(__ARM_FEATURE_MVE)
+#include "mve_conv_s8.h"
+#include "mve_depthwise_s8.h"
+#include "mve_fully_connected_s8.h"
+#elif defined(__ARM_FEATURE_DSP)
+#include "dsp_conv_s8.h"
+#include "dsp_depthwise_s8.h"
+#endif
+
 /* One output channel of a convolution. */
 typedef struct {
   int32_t bias;         /* with -zero_point * sum(weights) folded in: for windows inside the image */
@@ -68,6 +78,8 @@ typedef struct {
 } helx_pool_s8_params;
 
 void helx_average_pool_s8(const helx_pool_s8_params* p, const int8_t* input, int8_t* output);
+/* For Helium; windows of at most 256 positions. */
+void helx_mve_average_pool_s8(const helx_pool_s8_params* p, const int8_t* input, int8_t* output);
 
 /* Two operands walked together over an output of at most six dimensions; stride 0 repeats an element. */
 typedef struct {

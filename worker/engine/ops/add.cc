@@ -59,16 +59,57 @@ void Check(Preflight& preflight) {
   CheckShape(preflight, "output", output, shape->output);
 }
 
-Lowering Lower(const LowerContext& context) {
+struct Scales {
+  FixedMultiplier a, b, output;
+};
+
+bool IsExactHalf(const FixedMultiplier& scale) {
+  return scale.multiplier == 1 << 30 && scale.shift == 0;
+}
+
+// A shift that leaves the sign of a number, or nothing when the result is not shifted afterwards.
+int32_t SignShift(const FixedMultiplier& scale) { return scale.shift < 0 ? -31 : 32; }
+
+// helx_add_equal_s8.h: operands of the output's shape. `first` is the operand with the larger scale.
+std::optional<Lowering> LowerEqual(const LowerContext& context, const Scales& scales,
+                                 const IntegerRange& range) {
+  const OperatorView& view = context.view;
+  const size_t first = IsExactHalf(scales.a) ? 0 : 1;
+  const bool mve = context.board.isa == target::Isa::kMve;
+  const bool dsp = context.board.isa == target::Isa::kDsp && scales.output.shift >= -21;
+  if ((!mve && !dsp) || view.input(0)->shape != view.input(1)->shape ||
+      !IsExactHalf(first == 0 ? scales.a : scales.b)) {
+    return std::nullopt;
+  }
+  const FixedMultiplier& other = first == 0 ? scales.b : scales.a;
+  Lowering lowering;
+  lowering.function = mve ? "helx_mve_add_s8" : "helx_dsp_add_s8";
+  lowering.params_type = "helx_add_equal_s8_params";
+  lowering.params = {
+      Field("count", model::ElementCount(view.output())),
+      Field("a_zero_point", ZeroPoint(*view.input(first))),
+      Field("b_zero_point", ZeroPoint(*view.input(1 - first))),
+      Field("b_multiplier", other.multiplier),
+      Field("b_shift", other.shift),
+      Field("b_sign", SignShift(other)),
+      Field("output_zero_point", ZeroPoint(view.output())),
+      Field("output_multiplier", scales.output.multiplier),
+      Field("output_shift", scales.output.shift),
+      Field("output_sign", SignShift(scales.output)),
+      Field("lowest", range.lowest),
+      Field("highest", range.highest),
+  };
+  lowering.arguments = {Argument::Tensor(view.input_number(first)),
+                        Argument::Tensor(view.input_number(1 - first)),
+                        Argument::Tensor(view.output_number(0))};
+  return lowering;
+}
+
+Lowering LowerPortable(const LowerContext& context, const Scales& scales,
+                       const IntegerRange& range) {
   const OperatorView& view = context.view;
   const Tensor& a = *view.input(0);
   const Tensor& b = *view.input(1);
-  const Ratios ratios = RatiosOf(view);
-  const FixedMultiplier fixed_a = *QuantizeMultiplier(ratios.a);
-  const FixedMultiplier fixed_b = *QuantizeMultiplier(ratios.b);
-  const FixedMultiplier fixed_output = *QuantizeMultiplier(ratios.output);
-  const IntegerRange range =
-      *ActivationRange(view.op().options.AsAddOptions()->fused_activation_function, view.output());
   Lowering lowering;
   lowering.function = "helx_add_s8";
   lowering.params_type = "helx_add_s8_params";
@@ -76,20 +117,32 @@ Lowering Lower(const LowerContext& context) {
       Field("shape", BroadcastInitialiser(*Broadcast(a.shape, b.shape))),
       Field("left_shift", kLeftShift),
       Field("a_zero_point", ZeroPoint(a)),
-      Field("a_multiplier", fixed_a.multiplier),
-      Field("a_shift", fixed_a.shift),
+      Field("a_multiplier", scales.a.multiplier),
+      Field("a_shift", scales.a.shift),
       Field("b_zero_point", ZeroPoint(b)),
-      Field("b_multiplier", fixed_b.multiplier),
-      Field("b_shift", fixed_b.shift),
+      Field("b_multiplier", scales.b.multiplier),
+      Field("b_shift", scales.b.shift),
       Field("output_zero_point", ZeroPoint(view.output())),
-      Field("output_multiplier", fixed_output.multiplier),
-      Field("output_shift", fixed_output.shift),
+      Field("output_multiplier", scales.output.multiplier),
+      Field("output_shift", scales.output.shift),
       Field("lowest", range.lowest),
       Field("highest", range.highest),
   };
   lowering.arguments = {Argument::Tensor(view.input_number(0)),
                         Argument::Tensor(view.input_number(1)),
                         Argument::Tensor(view.output_number(0))};
+  return lowering;
+}
+
+Lowering Lower(const LowerContext& context) {
+  const OperatorView& view = context.view;
+  const Ratios ratios = RatiosOf(view);
+  const Scales scales = {*QuantizeMultiplier(ratios.a), *QuantizeMultiplier(ratios.b),
+                         *QuantizeMultiplier(ratios.output)};
+  const IntegerRange range =
+      *ActivationRange(view.op().options.AsAddOptions()->fused_activation_function, view.output());
+  std::optional<Lowering> special = LowerEqual(context, scales, range);
+  Lowering lowering = special ? *std::move(special) : LowerPortable(context, scales, range);
   // An operand that is not repeated is read just before its place is written.
   for (size_t i = 0; i < 2; ++i) {
     if (view.input(i)->shape == view.output().shape) {

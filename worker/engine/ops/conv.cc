@@ -1,6 +1,7 @@
 // CONV_2D and DEPTHWISE_CONV_2D, int8 with int8 filters.
 #include "worker/engine/ops/common.h"
 #include "worker/engine/ops/entries.h"
+#include "worker/engine/ops/int8_kernels.h"
 
 namespace helx::engine {
 namespace {
@@ -156,33 +157,63 @@ void CheckDepthwise(Preflight& preflight) {
   CheckConvolution(preflight, View(preflight.view()));
 }
 
-// helx_channel of helx_kernels.h, one after another.
-std::vector<int32_t> Channels(const Convolution& c) {
-  const std::vector<int8_t> weights = Int8Values(*c.filter);
-  const std::vector<int32_t> bias =
-      c.bias == nullptr ? std::vector<int32_t>(c.out_channels(), 0) : Int32Values(*c.bias);
-  std::vector<int64_t> sums(c.out_channels(), 0);
-  const size_t per_channel = weights.size() / sums.size();
-  for (size_t i = 0; i < weights.size(); ++i) {
-    sums[c.depthwise ? i % sums.size() : i / per_channel] += weights[i];
+// What the filters are made of, in the order of the definition of Int8Convolution.
+Int8Filters Filters(const Convolution& c) {
+  const std::vector<int8_t> stored = Int8Values(*c.filter);
+  Int8Filters f;
+  f.count = c.out_channels();
+  f.depth = static_cast<int32_t>(stored.size()) / f.count;
+  f.weights = stored;
+  if (c.depthwise) {
+    for (size_t i = 0; i < stored.size(); ++i) {
+      f.weights[i % f.count * f.depth + i / f.count] = stored[i];
+    }
   }
+  f.bias = c.bias == nullptr ? std::vector<int32_t>(f.count, 0) : Int32Values(*c.bias);
+  for (int32_t filter = 0; filter < f.count; ++filter) {
+    int64_t sum = 0;
+    for (int32_t k = 0; k < f.depth; ++k) sum += f.weights[int64_t{filter} * f.depth + k];
+    f.bias[filter] = WrapToInt32(f.bias[filter] - ZeroPoint(*c.input) * sum);
+    f.scales.push_back(*QuantizeMultiplier(c.real_multiplier(filter)));
+  }
+  f.output_zero_point = ZeroPoint(*c.output);
+  f.range = *ActivationRange(c.activation, *c.output);
+  return f;
+}
+
+Int8Convolution Describe(const Convolution& c) {
+  Int8Convolution conv;
+  conv.batches = c.input->shape[0];
+  conv.rows = *c.rows();
+  conv.columns = *c.columns();
+  conv.in_c = c.in_channels();
+  conv.groups = c.depthwise ? 1 : c.in_channels() / c.filter->shape[3];
+  conv.depthwise = c.depthwise;
+  conv.input_zero_point = ZeroPoint(*c.input);
+  conv.filters = Filters(c);
+  return conv;
+}
+
+// helx_channel of helx_kernels.h, one after another.
+std::vector<int32_t> Channels(const Convolution& c, const Int8Filters& filters) {
+  const std::vector<int32_t> bias =
+      c.bias == nullptr ? std::vector<int32_t>(filters.count, 0) : Int32Values(*c.bias);
   std::vector<int32_t> channels;
-  for (int32_t channel = 0; channel < c.out_channels(); ++channel) {
-    const FixedMultiplier fixed = *QuantizeMultiplier(c.real_multiplier(channel));
-    channels.push_back(WrapToInt32(bias[channel] - ZeroPoint(*c.input) * sums[channel]));
+  for (int32_t channel = 0; channel < filters.count; ++channel) {
+    channels.push_back(filters.bias[channel]);
     channels.push_back(bias[channel]);
-    channels.push_back(fixed.multiplier);
-    channels.push_back(fixed.shift);
+    channels.push_back(filters.scales[channel].multiplier);
+    channels.push_back(filters.scales[channel].shift);
   }
   return channels;
 }
 
-Lowering LowerConvolution(const LowerContext& context) {
-  const Convolution c = View(context.view);
-  const Window rows = *c.rows();
-  const Window columns = *c.columns();
-  const IntegerRange range = *ActivationRange(c.activation, *c.output);
-  const int32_t groups = c.depthwise ? 1 : c.in_channels() / c.filter->shape[3];
+// For every core: kernels that take the tensors as they are.
+Lowering LowerPortable(const Convolution& c, const Int8Convolution& conv,
+                       const LowerContext& context) {
+  const Window& rows = conv.rows;
+  const Window& columns = conv.columns;
+  const IntegerRange range = conv.filters.range;
   Lowering lowering;
   lowering.function = c.depthwise ? "helx_depthwise_conv_s8" : "helx_conv_s8";
   lowering.params_type = "helx_conv_s8_params";
@@ -202,18 +233,27 @@ Lowering LowerConvolution(const LowerContext& context) {
       Field("dilation_w", columns.dilation),
       Field("pad_h", rows.padding),
       Field("pad_w", columns.padding),
-      Field("groups", groups),
+      Field("groups", conv.groups),
       Field("multiplier", c.depthwise ? c.out_channels() / c.in_channels() : 1),
       Field("input_zero_point", ZeroPoint(*c.input)),
       Field("output_zero_point", ZeroPoint(*c.output)),
       Field("lowest", range.lowest),
       Field("highest", range.highest),
       Field("weights", context.ConstantBytes("int8_t", c.filter->data)),
-      Field("channels", context.ConstantArray("helx_channel", Channels(c))),
+      Field("channels", context.ConstantArray("helx_channel", Channels(c, conv.filters))),
   };
+  return lowering;
+}
+
+Lowering LowerConvolution(const LowerContext& context) {
+  const Convolution c = View(context.view);
+  const Int8Convolution conv = Describe(c);
+  std::optional<Lowering> special = LowerForIsa(conv, context);
+  Lowering lowering = special ? *std::move(special) : LowerPortable(c, conv, context);
   lowering.arguments = {Argument::Tensor(context.view.input_number(0)),
                         Argument::Tensor(context.view.output_number(0))};
-  lowering.macs = model::ElementCount(*c.output) * rows.taps * columns.taps *
+  if (lowering.scratch_bytes > 0) lowering.arguments.push_back(Argument::Scratch());
+  lowering.macs = model::ElementCount(*c.output) * conv.rows.taps * conv.columns.taps *
                   (c.depthwise ? 1 : c.filter->shape[3]);
   return lowering;
 }

@@ -54,7 +54,9 @@ Lowering Lower(const LowerContext& context) {
   const Window columns = *pool.columns();
   const IntegerRange range = *ActivationRange(options.fused_activation_function, view.output());
   Lowering lowering;
-  lowering.function = "helx_average_pool_s8";
+  // Helium adds in 16 bits.
+  const bool helium = context.board.isa == target::Isa::kMve && rows.taps * columns.taps <= 256;
+  lowering.function = helium ? "helx_mve_average_pool_s8" : "helx_average_pool_s8";
   lowering.params_type = "helx_pool_s8_params";
   lowering.params = {
       Field("batches", input.shape[0]),   Field("in_h", rows.input),
