@@ -96,6 +96,9 @@ struct Lowering {
   int64_t macs = 0;  // multiply-accumulates of the definition, padding taps included
 };
 
+// Which kernels a board's code calls: those of its core with the CMake option HELX_VARIANT_KERNELS, else the portable ones.
+target::Isa KernelIsa(const target::Board& board);
+
 // What a lowering may draw on.
 struct LowerContext {
   const OperatorView& view;

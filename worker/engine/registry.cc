@@ -99,4 +99,13 @@ std::string OperatorsMarkdown() {
   return text;
 }
 
+target::Isa KernelIsa(const target::Board& board) {
+#ifdef HELX_VARIANT_KERNELS
+  return board.isa;
+#else
+  (void)board;
+  return target::Isa::kPortable;
+#endif
+}
+
 }  // namespace helx::engine

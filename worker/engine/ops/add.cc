@@ -75,8 +75,8 @@ std::optional<Lowering> LowerEqual(const LowerContext& context, const Scales& sc
                                  const IntegerRange& range) {
   const OperatorView& view = context.view;
   const size_t first = IsExactHalf(scales.a) ? 0 : 1;
-  const bool mve = context.board.isa == target::Isa::kMve;
-  const bool dsp = context.board.isa == target::Isa::kDsp && scales.output.shift >= -21;
+  const bool mve = KernelIsa(context.board) == target::Isa::kMve;
+  const bool dsp = KernelIsa(context.board) == target::Isa::kDsp && scales.output.shift >= -21;
   if ((!mve && !dsp) || view.input(0)->shape != view.input(1)->shape ||
       !IsExactHalf(first == 0 ? scales.a : scales.b)) {
     return std::nullopt;

@@ -55,7 +55,7 @@ Lowering Lower(const LowerContext& context) {
   const IntegerRange range = *ActivationRange(options.fused_activation_function, view.output());
   Lowering lowering;
   // Helium adds in 16 bits.
-  const bool helium = context.board.isa == target::Isa::kMve && rows.taps * columns.taps <= 256;
+  const bool helium = KernelIsa(context.board) == target::Isa::kMve && rows.taps * columns.taps <= 256;
   lowering.function = helium ? "helx_mve_average_pool_s8" : "helx_average_pool_s8";
   lowering.params_type = "helx_pool_s8_params";
   lowering.params = {
