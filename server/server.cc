@@ -1,5 +1,6 @@
 #include "server/server.h"
 
+#include <dirent.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
@@ -11,7 +12,9 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <future>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -40,8 +43,9 @@ namespace {
 
 constexpr auto kTickInterval = std::chrono::milliseconds(100);
 constexpr int kTicksPerSample = 10;
-constexpr auto kDrain = std::chrono::seconds(5);
+constexpr auto kDrain = std::chrono::seconds(3);
 constexpr auto kLastWords = std::chrono::milliseconds(100);  // for answers on their way out
+constexpr auto kPatience = std::chrono::milliseconds(900);   // then connections are cut
 constexpr int64_t kUploadAgeSeconds = 24 * 3600;
 constexpr int kExecutorThreads = 2;
 constexpr char kUnix[] = "unix:";
@@ -111,6 +115,21 @@ absl::StatusOr<std::string> PrepareSocket(const std::string& listen) {
   if (answered) return FailedPrecondition("another server listens on " + path);
   unlink(path.c_str());
   return path;
+}
+
+// Ends every connection of this process. gRPC does not close one whose peer has stopped reading in
+// the middle of a write, whatever deadline its shutdown was given.
+void CutConnections() {
+  DIR* folder = opendir("/proc/self/fd");
+  if (folder == nullptr) return;
+  while (const dirent* entry = readdir(folder)) {
+    const int fd = std::atoi(entry->d_name);
+    int listening = 0;
+    socklen_t size = sizeof(listening);
+    const bool is_socket = getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) == 0;
+    if (fd > STDERR_FILENO && is_socket && listening == 0) shutdown(fd, SHUT_RDWR);
+  }
+  closedir(folder);
 }
 
 }  // namespace
@@ -279,8 +298,17 @@ void Server::Impl::StopAll() {
     while (activity.open > 0 && std::chrono::steady_clock::now() < deadline) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
+    std::promise<void> ended;
+    std::thread cutter([end = ended.get_future()] {
+      if (end.wait_for(kLastWords + kPatience) == std::future_status::timeout) {
+        Log(LogLevel::kWarning, "cutting connections whose peers do not read");
+        CutConnections();
+      }
+    });
     server->Shutdown(std::chrono::system_clock::now() + kLastWords);
     server->Wait();
+    ended.set_value();
+    cutter.join();
     server.reset();
   }
   services.clear();

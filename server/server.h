@@ -37,7 +37,7 @@ class Server {
   const std::string& metrics_address() const;
   // Whether no client call was open and no job alive for idle_exit_seconds.
   bool IdleForTooLong() const;
-  // Answers what is held open, lets calls end for up to 5 s, ends local workers. Less than 10 s.
+  // Answers what is held open, lets calls end for up to 3 s, ends local workers. Less than 10 s.
   // Idempotent.
   void Stop();
 

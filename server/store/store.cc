@@ -77,6 +77,7 @@ rocksdb::ColumnFamilyOptions FamilyOptions(Family family,
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   if (family == Family::kBlobs) {
     options.write_buffer_size = 16 << 20;
+    options.max_write_buffer_number = 4;
     options.enable_blob_files = true;
     options.min_blob_size = 4096;
     options.enable_blob_garbage_collection = true;
