@@ -90,6 +90,7 @@ class JobClient:
     def freeze(self, document: bytes, blobs: tuple[Blob, ...]) -> experiments_pb2.FreezeResponse:
         """The frozen request; RequestRefused with the violations."""
         request = experiments_pb2.FreezeRequest(document=document)
+        response: experiments_pb2.FreezeResponse
         self.upload(blobs)
         try:
             response = self._connection.call(self._experiments.Freeze, request, _FREEZE_LIMIT_S)
@@ -105,13 +106,15 @@ class JobClient:
     def submit(self, request: jobs_pb2.SubmitJobRequest, blobs: tuple[Blob, ...]) -> jobs_pb2.Job:
         """Submits once, however often the connection breaks on the way."""
         request.request_id = uuid.uuid4().hex
+        job: jobs_pb2.Job
         try:
-            return self._connection.call(self._jobs.Submit, request)
+            job = self._connection.call(self._jobs.Submit, request)
         except InvalidInput as error:
             if error.code != "failed_precondition":
                 raise
-        self.upload(blobs)  # blobs that vanished since
-        return self._connection.call(self._jobs.Submit, request)
+            self.upload(blobs)  # blobs that vanished since
+            job = self._connection.call(self._jobs.Submit, request)
+        return job
 
     def wait(self, job: jobs_pb2.Job) -> jobs_pb2.Job:
         """Follows the job's events to its end; goes on after the last event when the connection breaks.

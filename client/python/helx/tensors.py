@@ -277,7 +277,7 @@ class Tolerance:
         return cls(_number(value.get("absolute", 0)), _number(value.get("relative", 0)))
 
 
-def _number(value: Any) -> float:
+def _number(value: float | str) -> float:
     """A tolerance's number from a document (a JSON number) or from canonical JSON (its text)."""
     if not isinstance(value, str):
         return value
