@@ -176,6 +176,7 @@ class EstimateTest(ServiceTest):
                            ("wrong_shape", TensorSpec(0, "image", "int8", (8, 8)))]:
             with self.subTest(code=code), self.assertRaises(RequestRefused) as caught:
                 api.estimate(request(policy(TensorData(spec, bytes(64)))))
+            self.assertEqual(caught.exception.code, code)
             self.assertEqual([item.code for item in caught.exception.violations], [code])
         extra = TensorIOPolicy(inputs=(TensorLiteral.from_tensor(sample(0)[0]),
                                        TensorLiteral(1, "more", "int8", (), "00")))
