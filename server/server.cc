@@ -77,7 +77,8 @@ absl::Status CheckListen(const ServerOptions& options) {
   return absl::OkStatus();
 }
 
-// A socket's credential is its folder: 0700 and ours. A socket that nobody answers is left from a process that was killed.
+// A socket's credential is its folder: 0700 and ours. A socket that nobody answers is left from a
+// process that was killed.
 absl::StatusOr<std::string> PrepareSocket(const std::string& listen) {
   std::string path = listen.substr(sizeof(kUnix) - 1);
   if (path.empty()) return InvalidArgument("--listen unix: needs a path");
@@ -163,17 +164,17 @@ absl::Status Server::Impl::OpenStore() {
   executor = std::make_unique<Executor>(kExecutorThreads);
   uploads = std::make_unique<Uploads>(staged, store.get(), blobs.get(), executor.get());
   uploads->Purge(kUploadAgeSeconds);
-  scheduler = std::make_unique<Scheduler>(options.scheduler, store.get(), blobs.get(), &clock,
-                                          &metrics);
+  scheduler =
+      std::make_unique<Scheduler>(options.scheduler, store.get(), blobs.get(), &clock, &metrics);
   reader = std::make_unique<JobReader>(store.get(), blobs.get());
   return scheduler->Recover();
 }
 
 absl::Status Server::Impl::Listen() {
-  services.push_back(std::make_unique<BlobsService>(store.get(), blobs.get(), uploads.get(),
-                                                    executor.get()));
-  services.push_back(std::make_unique<CapabilitiesService>(scheduler.get(),
-                                                           options.scheduler.run_limit_ms));
+  services.push_back(
+      std::make_unique<BlobsService>(store.get(), blobs.get(), uploads.get(), executor.get()));
+  services.push_back(
+      std::make_unique<CapabilitiesService>(scheduler.get(), options.scheduler.run_limit_ms));
   services.push_back(std::make_unique<ExperimentsService>(scheduler.get()));
   services.push_back(std::make_unique<JobsService>(scheduler.get(), reader.get()));
   services.push_back(std::make_unique<ResultsService>(reader.get()));
@@ -244,8 +245,8 @@ void Server::Impl::RunTicker() {
     if (scheduler->live_jobs() > 0) last_job_ms = clock.SteadyMillis();
     if (++ticks % kTicksPerSample == 0) {
       SetHealth();
-      metrics.Sample({scheduler->live_workers(), scheduler->OldestQueuedSeconds(),
-                      store->health().ok()});
+      metrics.Sample(
+          {scheduler->live_workers(), scheduler->OldestQueuedSeconds(), store->health().ok()});
     }
     if (ticks % (kTicksPerSample * 3600) == 0) uploads->Purge(kUploadAgeSeconds);
     lock.lock();
@@ -268,7 +269,8 @@ void Server::Impl::StopAll() {
   }
   stop_wake.notify_all();
   if (ticker.joinable()) ticker.join();
-  // Workers first: what they still complete is recorded; what they hold is taken up again at the next start.
+  // Workers first: what they still complete is recorded; what they hold is taken up again at the
+  // next start.
   workers.reset();
   if (scheduler != nullptr) scheduler->Stop();
   if (server != nullptr) {

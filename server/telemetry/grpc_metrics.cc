@@ -82,7 +82,8 @@ class CallCounter : public grpc::experimental::Interceptor {
     }
     if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS)) {
       handled_ = true;
-      // All of our methods are implemented: gRPC answers so, without a word, when it cannot decode a request.
+      // All of our methods are implemented: gRPC answers so, without a word, when it cannot decode
+      // a request.
       if (ours_ && methods->GetSendStatus().error_code() == grpc::StatusCode::UNIMPLEMENTED) {
         methods->ModifySendStatus(
             grpc::Status(grpc::StatusCode::INVALID_ARGUMENT,

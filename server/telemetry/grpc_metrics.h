@@ -1,4 +1,5 @@
-// Counts RPCs, for the metrics and for knowing when the daemon is idle; and gives undecodable requests their status.
+// Counts RPCs, for the metrics and for knowing when the daemon is idle; and gives undecodable
+// requests their status.
 #ifndef HELX_SERVER_TELEMETRY_GRPC_METRICS_H_
 #define HELX_SERVER_TELEMETRY_GRPC_METRICS_H_
 
@@ -21,8 +22,7 @@ struct CallActivity {
 // Thread-safe. The pointees outlive the server.
 class GrpcMetrics : public grpc::experimental::ServerInterceptorFactoryInterface {
  public:
-  GrpcMetrics(Metrics* metrics, CallActivity* activity)
-      : metrics_(metrics), activity_(activity) {}
+  GrpcMetrics(Metrics* metrics, CallActivity* activity) : metrics_(metrics), activity_(activity) {}
   grpc::experimental::Interceptor* CreateServerInterceptor(
       grpc::experimental::ServerRpcInfo* info) override;
 

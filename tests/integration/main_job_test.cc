@@ -194,5 +194,51 @@ TEST(MainJob, MalformedModelsAreRefusedOrRun) {
   EXPECT_EQ(service.Helxctl({"submit", "after.yaml", "--wait"}).exit_code, 0);
 }
 
+// Without the compiler or the emulator every job ends with one error that names what to install.
+TEST(MainJob, AMissingToolIsNamed) {
+  const std::map<std::string, std::string> missing = {{"arm-none-eabi-gcc", "gcc-arm-none-eabi"},
+                                                      {"qemu-system-arm", "qemu-system-arm"}};
+  for (const auto& [program, package] : missing) {
+    SCOPED_TRACE(program);
+    ScratchFolder tools;
+    for (const std::string name : {"bwrap", "true", "arm-none-eabi-gcc", "arm-none-eabi-ar",
+                                   "arm-none-eabi-objcopy", "qemu-system-arm", "dpkg-query"}) {
+      if (name != program && fs::exists("/usr/bin/" + name)) {
+        fs::create_symlink("/usr/bin/" + name, tools.path() + "/" + name);
+      }
+    }
+    ServiceOptions options;
+    options.workers = 1;
+    options.environment = {"PATH=" + tools.path()};
+    Service service(options);
+    ASSERT_NO_FATAL_FAILURE(service.Start());
+    const std::string digits = std::string(HELX_SOURCE_DIR) + "/corpus/models/digits/digits.tflite";
+    WriteExperiment(service, "digits", "name: digits\nmodel: " + digits + "\n");
+    const CommandResult submit = service.Helxctl({"submit", "digits.yaml", "--wait", "--json"});
+    EXPECT_EQ(submit.exit_code, 7) << submit.out << submit.err;
+    const Json answer = submit.json();
+    ASSERT_TRUE(answer.contains("jobs")) << submit.out;
+    EXPECT_EQ(answer["jobs"][0]["failure"]["fault"], "INFRA") << answer.dump(2);
+    const std::string message = answer["jobs"][0]["failure"]["message"];
+    EXPECT_NE(message.find(package), std::string::npos) << message;
+  }
+}
+
+TEST(MainJob, AnUnknownEngineOrPlatformIsRefusedWithTheNearestName) {
+  Service service;
+  ASSERT_NO_FATAL_FAILURE(service.Start());
+  const std::string digits = std::string(HELX_SOURCE_DIR) + "/corpus/models/digits/digits.tflite";
+  WriteExperiment(service, "engine",
+                  "name: e\nmodel: " + digits + "\ndefaults: {engine: bultin}\n");
+  const CommandResult engine = service.Helxctl({"submit", "engine.yaml", "--wait", "--json"});
+  EXPECT_EQ(engine.exit_code, 2) << engine.out << engine.err;
+  EXPECT_NE(engine.out.find("builtin"), std::string::npos) << engine.out;
+  WriteExperiment(service, "platform",
+                  "name: p\nmodel: " + digits + "\ndefaults: {platform: corstone-30}\n");
+  const CommandResult platform = service.Helxctl({"submit", "platform.yaml", "--wait", "--json"});
+  EXPECT_EQ(platform.exit_code, 2) << platform.out << platform.err;
+  EXPECT_NE(platform.out.find("corstone-300"), std::string::npos) << platform.out;
+}
+
 }  // namespace
 }  // namespace helx::testing

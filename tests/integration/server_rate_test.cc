@@ -1,4 +1,5 @@
-// How fast cached submissions are answered, beside an RPC that only syncs a few bytes to the same disk.
+// How fast cached submissions are answered, beside an RPC that only syncs a few bytes to the same
+// disk.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -78,8 +79,7 @@ class EchoWithSync : public v1::Capabilities::CallbackService {
     const char row[256] = {};
     const bool written = write(fd_, row, sizeof(row)) == sizeof(row) && fdatasync(fd_) == 0;
     auto* reactor = context->DefaultReactor();
-    reactor->Finish(written ? grpc::Status::OK
-                            : grpc::Status(grpc::StatusCode::INTERNAL, "disk"));
+    reactor->Finish(written ? grpc::Status::OK : grpc::Status(grpc::StatusCode::INTERNAL, "disk"));
     return reactor;
   }
 
@@ -104,7 +104,7 @@ double EchoRate(const std::string& folder) {
 }
 
 TEST(ServerRateTest, CachedSubmissionsFromOneConnection) {
-  Daemon daemon;
+  Daemon daemon({}, Daemon::Transport::kTcp);
   ASSERT_TRUE(daemon.Start());
   Client client(daemon.address());
   const v1::SubmitJobRequest request = client.Request("model");

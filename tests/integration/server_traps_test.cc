@@ -1,4 +1,5 @@
-// The traps of this stack (ports, message sizes, UTF-8, status texts, slow readers, shutdown), and the process around it all.
+// The traps of this stack (ports, message sizes, UTF-8, status texts, slow readers, shutdown), and
+// the process around it all.
 #include <gmock/gmock.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
@@ -88,18 +89,22 @@ std::string HttpGet(const std::string& address, const std::string& path) {
 }
 
 TEST(ServerTrapsTest, SecondDaemonOnAPortOrAFolderExitsWithTheReason) {
-  Daemon daemon;
+  Daemon daemon({}, Daemon::Transport::kTcp);
   ASSERT_TRUE(daemon.Start());
   TempFolder other;
   std::string output;
   EXPECT_NE(RunProgram({kHelxd, "--listen", daemon.address(), "--insecure", "--workers", "0",
-                        "--data-dir", other.path()}, &output), 0);
+                        "--data-dir", other.path()},
+                       &output),
+            0);
   EXPECT_THAT(output, HasSubstr("cannot listen on " + daemon.address()));
   output.clear();
   EXPECT_NE(RunProgram({kHelxd, "--listen", "127.0.0.1:0", "--insecure", "--workers", "0",
-                        "--data-dir", daemon.data_folder()}, &output), 0);
-  EXPECT_THAT(output, HasSubstr("in use by another helxd (process " +
-                                std::to_string(daemon.pid()) + ")"));
+                        "--data-dir", daemon.data_folder()},
+                       &output),
+            0);
+  EXPECT_THAT(output,
+              HasSubstr("in use by another helxd (process " + std::to_string(daemon.pid()) + ")"));
 }
 
 TEST(ServerTrapsTest, FailsClosedWithoutTls) {
@@ -110,12 +115,15 @@ TEST(ServerTrapsTest, FailsClosedWithoutTls) {
                                                         {"nonsense", "unix:PATH and HOST:PORT"}}) {
     std::string output;
     EXPECT_EQ(RunProgram({kHelxd, "--listen", listen, "--workers", "0", "--data-dir",
-                          folder.path() + "/data"}, &output), 2);
+                          folder.path() + "/data"},
+                         &output),
+              2);
     EXPECT_THAT(output, HasSubstr(reason));
   }
   std::string output;
   EXPECT_EQ(RunProgram({kHelxd, "--listen", "127.0.0.1:0", "--insecure", "--workers", "1",
-                        "--worker-binary", "/nonexistent", "--data-dir", folder.path()}, &output),
+                        "--worker-binary", "/nonexistent", "--data-dir", folder.path()},
+                       &output),
             2);
   EXPECT_THAT(output, HasSubstr("--workers 0"));
 }
@@ -150,7 +158,9 @@ TEST(ServerTrapsTest, UnixSocketIsForItsOwnerAlone) {
   chmod((folder.path() + "/run").c_str(), 0755);
   std::string output;
   EXPECT_EQ(RunProgram({kHelxd, "--listen", "unix:" + path, "--workers", "0", "--data-dir",
-                        folder.path() + "/data"}, &output), 2);
+                        folder.path() + "/data"},
+                       &output),
+            2);
   EXPECT_THAT(output, HasSubstr("mode 0700"));
 }
 
@@ -159,8 +169,7 @@ TEST(ServerTrapsTest, MessagesAboveFourMebibytesAreRefusedAndTheServerGoesOn) {
   ASSERT_TRUE(daemon.Start());
   Client client(daemon.address());
   // FreezeRequest.document (field 2): the whole message is field header (5 bytes) + content.
-  for (const auto& [size, code] :
-       std::vector<std::pair<size_t, grpc::StatusCode>>{
+  for (const auto& [size, code] : std::vector<std::pair<size_t, grpc::StatusCode>>{
            {(4 << 20) - 5, grpc::StatusCode::INVALID_ARGUMENT},  // arrives: too large a document
            {(4 << 20) - 4, grpc::StatusCode::RESOURCE_EXHAUSTED},
            {16 << 20, grpc::StatusCode::RESOURCE_EXHAUSTED},
@@ -179,8 +188,7 @@ TEST(ServerTrapsTest, TextThatIsNotUtf8IsRefusedAndTheServerGoesOn) {
   Client client(daemon.address());
   std::string answer;
   // GetJobRequest.name = "jobs/\xff\xfe": protobuf itself refuses a string that is not UTF-8.
-  const grpc::Status refused =
-      Raw(client, "/helx.v1.Jobs/Get", Field(1, "jobs/\xff\xfe"), &answer);
+  const grpc::Status refused = Raw(client, "/helx.v1.Jobs/Get", Field(1, "jobs/\xff\xfe"), &answer);
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_THAT(refused.error_message(), HasSubstr("not UTF-8"));
   EXPECT_EQ(Raw(client, "/helx.v1.Jobs/NoSuch", "", &answer).error_code(),
@@ -280,8 +288,7 @@ TEST(ServerTrapsTest, IdleDaemonIsSmallAndSaysHowItIs) {
   const std::string key = "\"metrics\":\"";
   const size_t at = errors.find(key) + key.size();
   ASSERT_NE(at, std::string::npos + key.size()) << errors;
-  const std::string text =
-      HttpGet(errors.substr(at, errors.find('"', at) - at), "/metrics");
+  const std::string text = HttpGet(errors.substr(at, errors.find('"', at) - at), "/metrics");
   EXPECT_THAT(text, HasSubstr("helx_build_info{commit="));
   EXPECT_THAT(text, HasSubstr("helx_jobs{phase=\"queued\"} 0"));
   EXPECT_THAT(text, HasSubstr("helx_jobs_finished_total{fault=\"none\",kind=\"run\",outcome="

@@ -46,7 +46,7 @@ constexpr std::string_view kSections = R"(
     . = ALIGN(1024);
     __helx_code_end = .;
   } > CODE
-  .helx_weights : ALIGN(1024) {
+  .helx_weights : ALIGN(WEIGHTS_ALIGNMENT) {
     __helx_weights_start = .;
     *(.helx_weights .helx_weights.*)
     . = ALIGN(1024);
@@ -74,7 +74,7 @@ constexpr std::string_view kSections = R"(
     . = ALIGN(8);
     __helx_bss_end = .;
   } > DATA
-  .helx_arena (NOLOAD) : ALIGN(1024) {
+  .helx_arena (NOLOAD) : ALIGN(ARENA_ALIGNMENT) {
     __helx_arena_start = .;
     *(.helx_arena .helx_arena.*)
   } > ARENA
@@ -118,6 +118,16 @@ std::string LinkerScript(const Board& board, const Placement& placement) {
   alias("WEIGHTS", placement.weights);
   alias("DATA", board.data_region);
   alias("ARENA", placement.arena);
+  // Parts of different access in one region: on Armv7-M they must not meet within one of its eighths.
+  const auto alignment = [&](std::string_view region, bool shared) {
+    const bool eighths = shared && board.protection == MemoryProtection::kPmsav7;
+    return Hex(eighths ? FindRegion(board, region)->bytes / 8 : 1024);
+  };
+  script += "WEIGHTS_ALIGNMENT = " +
+            alignment(placement.weights, placement.weights == placement.code) + ";\n";
+  script += "ARENA_ALIGNMENT = " +
+            alignment(placement.arena, placement.arena == placement.code ||
+                                           placement.arena == placement.weights) + ";\n";
   script += "STACK_BYTES = " + Hex(board.stack_bytes) + ";\n";
   script += "__helx_staging = " + Hex(board.staging_address) + ";\n";
   script += "__helx_staging_end = " + Hex(board.staging_address + board.staging_bytes) + ";\n";
