@@ -1,4 +1,4 @@
-"""The package as pip installs it: in a virtual environment, away from the source tree and the build folder."""
+"""The package as pip installs it: away from the source tree and the build folder."""
 
 import os
 import shutil
@@ -32,20 +32,42 @@ class WheelTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             # A copy, since setuptools leaves its work beside what it builds.
-            shutil.copytree(SOURCE, folder / "source",
-                            ignore=shutil.ignore_patterns("build", "dist", "*.egg-info", "__pycache__"))
-            # With the system's packages: the declared dependencies must be met by Debian's grpcio and protobuf.
+            shutil.copytree(
+                SOURCE,
+                folder / "source",
+                ignore=shutil.ignore_patterns("build", "dist", "*.egg-info", "__pycache__"),
+            )
+            # With the system's packages, since Debian's grpcio and protobuf must do.
             self.run_in(folder, sys.executable, "-m", "venv", "--system-site-packages", "venv")
             python = folder / "venv" / "bin" / "python"
-            self.run_in(folder, python, "-m", "pip", "install", "--quiet", "--no-index",
-                        "--no-build-isolation", "./source", HELX_BUILD_DIR=str(BUILD))
+            self.run_in(
+                folder,
+                python,
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--no-index",
+                "--no-build-isolation",
+                "./source",
+                HELX_BUILD_DIR=str(BUILD),
+            )
             self.run_in(folder, python, "-c", PROGRAM)
 
     def run_in(self, folder, *command, **extra):
-        environment = {key: value for key, value in os.environ.items()
-                       if not key.startswith(("PYTHON", "HELX_", "PIP_"))}
-        done = subprocess.run(command, cwd=folder, env={**environment, **extra}, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        environment = {
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith(("PYTHON", "HELX_", "PIP_"))
+        }
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env={**environment, **extra},
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
         self.assertEqual(done.returncode, 0, done.stdout)
 
 
