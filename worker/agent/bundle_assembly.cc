@@ -55,14 +55,19 @@ absl::StatusOr<RequestTensors> ReadTensors(const ActionInput& input, const Froze
   return tensors;
 }
 
-absl::StatusOr<FrozenRequest> ReadRequest(const ActionInput& input, std::string* changed) {
+absl::StatusOr<FrozenRequest> ReadRequest(const ActionInput& input, ToolUse use,
+                                          std::string* changed) {
   HELX_ASSIGN_OR_RETURN(const std::string text, ReadFile(input.folder + "/request.json", 4u << 20));
   HELX_ASSIGN_OR_RETURN(FrozenRequest request, FrozenRequest::Parse(text));
   const EngineEntry* engine = input.catalogue.FindEngine(request.engine.name);
   const TargetEntry* target = input.catalogue.FindTarget(request.platform);
-  if (engine == nullptr || target == nullptr) {
-    *changed = "this worker has no engine " + request.engine.name + " or no platform " +
-               request.platform;
+  if (target == nullptr || (use == ToolUse::kBuild && engine == nullptr)) {
+    *changed =
+        "this worker has no engine " + request.engine.name + " or no platform " + request.platform;
+    return request;
+  }
+  if (use == ToolUse::kRun) {
+    SameTool(request.target, target->executor, changed);
     return request;
   }
   (void)(SameTool(request.engine, engine->identity, changed) &&
@@ -72,8 +77,8 @@ absl::StatusOr<FrozenRequest> ReadRequest(const ActionInput& input, std::string*
 }
 
 absl::StatusOr<ResultDocument> AddRequest(const FrozenRequest& request,
-                                          const RequestTensors& tensors,
-                                          const target::Board& board, BundleWriter* writer) {
+                                          const RequestTensors& tensors, const target::Board& board,
+                                          BundleWriter* writer) {
   std::vector<std::string> contents;
   if (request.tensors.explicit_inputs) {
     for (const auto& set : tensors.inputs) contents.insert(contents.end(), set.begin(), set.end());
@@ -116,8 +121,8 @@ absl::StatusOr<ResultDocument> AddRequest(const FrozenRequest& request,
     for (size_t i = 0; i < tensors.references[r].size(); ++i) {
       paths.push_back("tensors/references/" + std::to_string(r) + "/output-" + std::to_string(i) +
                       ".bin");
-      HELX_RETURN_IF_ERROR(writer->Add(paths.back(), tensors.references[r][i], kBinary,
-                                       ArtifactRole::kEvidence));
+      HELX_RETURN_IF_ERROR(
+          writer->Add(paths.back(), tensors.references[r][i], kBinary, ArtifactRole::kEvidence));
     }
   }
   return result;
