@@ -27,6 +27,7 @@ from helx.estimation import (
     estimate,
     estimate_all,
     freeze,
+    replay,
     run_build,
 )
 from helx.experiment import (
@@ -62,6 +63,14 @@ from helx.results import (
     output_tensors,
     render_result,
     verify_outputs,
+)
+from helx.stored import (
+    StoredVerification,
+    render_stored,
+    stored_input_identity,
+    stored_observations,
+    verify_stored,
+    verify_stored_outputs,
 )
 from helx.tensors import (
     ComparisonPolicy,
@@ -109,6 +118,7 @@ __all__ = [
     "Sample",
     "ServerUnreachable",
     "Settings",
+    "StoredVerification",
     "TensorData",
     "TensorEvidence",
     "TensorFile",
@@ -136,7 +146,13 @@ __all__ = [
     "observations",
     "output_tensors",
     "render_result",
+    "render_stored",
+    "replay",
     "run_build",
     "save_request",
+    "stored_input_identity",
+    "stored_observations",
     "verify_outputs",
+    "verify_stored",
+    "verify_stored_outputs",
 ]

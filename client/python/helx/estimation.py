@@ -186,18 +186,59 @@ def run_build(
     else:
         path = _check.path(build, "build")
         bundle_path = path.absolute().name
+    options = _options(no_cache, queue_limit_s, run_limit_s)
+    folder = _check.path(output, "output") / bundle_path
+    return _run_bundle(jobs_pb2.JOB_KIND_RUN_BUILD, path, folder, options, server)
+
+
+def replay(
+    result: Result | Outcome | str | os.PathLike[str],
+    *,
+    server: str | None = None,
+    output: str | os.PathLike[str] = "replays",
+    queue_limit_s: float = 0,
+    run_limit_s: float = 0,
+) -> Outcome:
+    """Runs a result's image once more with the inputs that its bundle holds: nothing is compiled, no
+    other file is read, and no stored result answers for it.
+
+    The new bundle is left in `output`/<name of the result's folder>. Its content digest equals the
+    result's when the target counts and computes the same again.
+    """
+    if isinstance(result, (Result, Outcome)):
+        path = result.path
+    else:
+        path = _check.path(result, "result")
+    options = _options(False, queue_limit_s, run_limit_s)
+    folder = _check.path(output, "output") / path.absolute().name
+    return _run_bundle(jobs_pb2.JOB_KIND_REPLAY, path, folder, options, server)
+
+
+def _run_bundle(
+    kind: jobs_pb2.JobKind.ValueType,
+    path: Path,
+    folder: Path,
+    options: SubmitOptions,
+    server: str | None,
+) -> Outcome:
     built = load_result(path)
+    if kind == jobs_pb2.JOB_KIND_RUN_BUILD and built.executed:
+        raise InvalidInput(
+            f"{path} is a result, which has run already; replay it instead", "not_a_build"
+        )
+    if kind == jobs_pb2.JOB_KIND_REPLAY and not built.executed:
+        raise InvalidInput(
+            f"{path} is a build, which has not run yet; use run_build", "not_a_result"
+        )
     files = [artifact["path"] for artifact in built.manifest["artifacts"]]
     blobs = tuple(Blob.of_bytes(built.read_artifact(name)) for name in files)
     manifest = Blob.of_bytes((path / "manifest.json").read_bytes())
     if manifest.digest.hash != built.manifest_sha256:
         raise InvalidInput(f"{path} changed while it was read; try again", "unreadable_file")
-    name = Path(bundle_path).parts[0]
     submission = jobs_pb2.SubmitJobRequest(
-        kind=jobs_pb2.JOB_KIND_RUN_BUILD, name=name, bundle=manifest.digest.to_proto()
+        kind=kind, name=folder.name, bundle=manifest.digest.to_proto()
     )
-    _options(no_cache, queue_limit_s, run_limit_s).apply(submission)
-    folder = _check.path(output, "output") / bundle_path
+    options.apply(submission)
     ended = _run(server, [(submission, folder)], (*blobs, manifest))[0]
     return Outcome(load_result(folder), folder, ended.name, ended.cached)
 

@@ -394,7 +394,11 @@ class Observations:
 
 def observations(result: Result) -> Observations:
     """A result in the terms of the portable export."""
-    value = _check.instance(result, Result, "result")._bundle.observations()
+    return observations_from(_check.instance(result, Result, "result")._bundle.observations())
+
+
+def observations_from(value: Mapping[str, Any]) -> Observations:
+    """From the export's JSON value."""
     workload = value["workload"]
     known = {name: workload[name] for name in Workload.__dataclass_fields__}
     return Observations(

@@ -237,6 +237,125 @@ class EstimateTest(ServiceTest):
             other.result.document["image_sha256"], built.result.document["image_sha256"]
         )
 
+    def test_freeze_build_run_build_replay(self):
+        image, scores = sample(9)
+        Path("in.bin").write_bytes(image.data)
+        bound = TensorIOPolicy(
+            inputs=(TensorFile(0, "image", "int8", (1, 8, 8, 1), "in.bin"),),
+            references=policy(image, scores).references,
+        )
+        built = api.build(api.freeze(request(bound, name="chain")))
+        # Nothing but the build bundle is left to read.
+        os.remove("in.bin")
+        os.remove("model.tflite")
+        outcome = api.run_build(built)
+        self.assertIs(outcome.matched, True)
+        self.assertEqual(outcome.path, Path("results/chain"))
+        self.assertEqual(api.output_tensors(outcome.result)[0].data, scores)
+        image_file = "build/model.elf"
+        self.assertEqual(
+            outcome.result.read_artifact(image_file), built.result.read_artifact(image_file)
+        )
+        again = api.replay(outcome)
+        self.assertFalse(again.cached)
+        self.assertEqual(again.path, Path("replays/chain"))
+        self.assertEqual(again.result.content_digest, outcome.result.content_digest)
+        self.assertEqual(again.result.document, outcome.result.document)
+        self.refuses(InvalidInput, "not_a_build", api.run_build, outcome.path)
+        self.refuses(InvalidInput, "not_a_result", api.replay, built.path)
+
+    def test_a_mismatch_of_a_build_is_a_complete_result(self):
+        image, scores = sample(10)
+        wrong = bytes([scores[0] ^ 1]) + scores[1:]
+        built = api.build(request(policy(image, wrong), name="off"))
+        outcome = api.run_build(str(built.path), output="kept")
+        self.assertIs(outcome.matched, False)
+        self.assertIs(api.load_result("kept/off").matched, False)
+        self.assertIs(api.replay("kept/off").matched, False)
+
+    def test_a_stored_result_is_verified_by_the_server(self):
+        image, scores = sample(11)
+        outcome = api.estimate(request(policy(image), name="remote"))
+        reference = ReferenceOutputs(
+            (TensorData(SCORES, scores),), ReferenceOrigin.OTHER, "tflite-micro"
+        )
+        wrong = ReferenceOutputs(
+            (TensorData(SCORES, scores[:3] + bytes([scores[3] ^ 4]) + scores[4:]),),
+            "files",
+            "changed",
+        )
+        bundle = (outcome.path / "manifest.json").read_bytes()
+        digest = f"{hashlib.sha256(bundle).hexdigest()}/{len(bundle)}"
+        for target in ("remote", outcome.job, digest):
+            recorded = api.verify_stored(target)
+            self.assertEqual(recorded.bundle, digest)
+            self.assertEqual(recorded.content_digest, outcome.result.content_digest)
+            self.assertEqual((recorded.assessment, recorded.samples), ("not_compared", {0: None}))
+        self.assertTrue(api.verify_stored_outputs("remote", 0, reference).matched)
+        # The server and this process give the same verdict, since the same core gives it.
+        for tolerance in (Tolerance(), Tolerance(absolute=4), Tolerance(relative=0.125)):
+            chosen = ComparisonPolicy(default=tolerance)
+            self.assertEqual(
+                api.verify_stored_outputs("remote", 0, wrong, chosen),
+                api.verify_outputs(outcome.result, 0, wrong, chosen),
+            )
+        self.assertEqual(api.stored_input_identity("remote"), api.input_identity(outcome.result))
+        self.assertEqual(api.stored_observations("remote"), api.observations(outcome.result))
+        self.assertEqual(api.render_stored("remote"), api.render_result(outcome.result))
+        shifted = TensorSpec(0, "other", "int8", (1, 10))
+        with self.assertRaises(InvalidInput):
+            api.verify_stored_outputs(
+                "remote", 0, ReferenceOutputs((TensorData(shifted, scores),), "files", "named so")
+            )
+        with self.assertRaises(NotFound):
+            api.verify_stored_outputs("remote", 1, reference)
+        with self.assertRaises(NotFound):
+            api.verify_stored("unheard-of")
+
+    def test_an_input_sequence(self):
+        chosen = [sample(number) for number in (12, 13, 14)]
+        sets = tuple((TensorLiteral.from_tensor(image),) for image, _ in chosen)
+        references = policy(chosen[0][0], *(scores for _, scores in chosen)).references
+        outcome = api.estimate(
+            request(
+                TensorIOPolicy(input_sequence=sets, references=references),
+                name="steps",
+                samples=3,
+                state="carry",
+            )
+        )
+        self.assertIs(outcome.matched, True)
+        self.assertIsNone(outcome.result.tensors.inputs)
+        self.assertEqual(len(outcome.result.tensors.input_sequence), 3)
+        identity = api.input_identity(outcome.result)
+        self.assertIsNone(identity.value)
+        self.assertTrue(identity.unavailable_reason)
+        preimage = json.dumps(
+            {
+                "input_sets": [
+                    [
+                        {
+                            "dtype": "int8",
+                            "index": 0,
+                            "name": "image",
+                            "sha256": hashlib.sha256(image.data).hexdigest(),
+                            "shape": [1, 8, 8, 1],
+                        }
+                    ]
+                    for image, _ in chosen
+                ],
+                "schema": "helx.input-sequence/v1",
+                "storage": "little-endian",
+            },
+            sort_keys=True,
+            separators=(",", ":"),
+        )
+        self.assertEqual(identity.sequence_canonical_json, preimage)
+        self.assertEqual(
+            identity.sequence_value,
+            "helx.input-sequence/v1:sha256:" + hashlib.sha256(preimage.encode()).hexdigest(),
+        )
+
     def test_run_build_submits_the_bundle_as_it_is(self):
         built = api.build(request(policy(sample(7)[0])))
 
