@@ -185,8 +185,9 @@ TEST_F(ModelEvidence, BisectFindsTheLayerThatWasChanged) {
     if (is_float) arguments.insert(arguments.end(), {"--relative", "1e-3", "--absolute", "1e-3"});
     const CommandResult clean = service_.Helxctl(arguments);
     ASSERT_EQ(clean.exit_code, 0) << clean.out << clean.err << service_.Log();
-    EXPECT_TRUE(clean.json()["first"].is_null()) << clean.out;
-    const int64_t compared = clean.json()["compared"];
+    const Json answer = clean.json();
+    EXPECT_TRUE(answer["first"].is_null()) << clean.out;
+    const int64_t compared = answer["compared"];
     EXPECT_GE(compared, 1);
 
     // The middle one of those that could be compared.
@@ -194,7 +195,7 @@ TEST_F(ModelEvidence, BisectFindsTheLayerThatWasChanged) {
     for (const auto& item : fs::directory_iterator(layers)) {
       const std::string name = item.path().filename().string();
       bool skipped = false;
-      for (const Json& text : clean.json()["skipped"]) {
+      for (const Json& text : answer["skipped"]) {
         const std::string op = "op " + std::to_string(std::stoi(name.substr(2))) + " ";
         skipped = skipped || text.get<std::string>().starts_with(op);
       }

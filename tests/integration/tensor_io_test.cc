@@ -218,7 +218,8 @@ TEST_F(TensorIo, ARealBundleRefusesEveryTampering) {
     EXPECT_EQ(loaded.ok() ? "accepted" : ErrorCodeOf(loaded.status()), code) << loaded.status();
     ++tamperings;
   };
-  for (const Json& artifact : File("results/real/manifest.json")["artifacts"]) {
+  const Json manifest = File("results/real/manifest.json");
+  for (const Json& artifact : manifest["artifacts"]) {
     const std::string file = "/" + artifact["path"].get<std::string>();
     SCOPED_TRACE(file);
     const std::string content = Slurp(Path("results/real") + file);
