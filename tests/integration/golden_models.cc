@@ -56,7 +56,7 @@ std::vector<std::string> AllModels() {
   std::vector<std::string> models;
   for (const auto& item : std::filesystem::directory_iterator(ModelsFolder())) {
     const std::string base = item.path().string();
-    if (!std::filesystem::exists(base + "/case0") ||
+    if (!std::filesystem::exists(base + "/case0/output-0.bin") ||
         !std::filesystem::exists(base + "/model.tflite")) {
       continue;
     }

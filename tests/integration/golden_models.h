@@ -7,7 +7,7 @@
 
 namespace helx::testing {
 
-// Every model with a case: its folder's name, ascending.
+// Every model with a golden: its folder's name, ascending.
 std::vector<std::string> AllModels();
 
 // The ten models that every build must run.
