@@ -91,26 +91,25 @@ class Writer {
  private:
   const Subgraph& Graph(size_t f) const { return program_.graph(program_.frames[f]); }
 
-  // What belongs to a called subgraph says so.
-  static std::string Prefix(size_t f) { return f == 0 ? "" : "f" + std::to_string(f) + "_"; }
+  // What belongs to a called subgraph says so. Tensors of the primary one end with "_" and digits, which nothing else does.
+  static std::string Suffix(size_t f) { return f == 0 ? "" : "_f" + std::to_string(f); }
 
   static std::string Function(size_t f) {
     return f == 0 ? "invoke" : "frame_" + std::to_string(f);
   }
 
   std::string Name(size_t f, int32_t number) const {
-    return Prefix(f) + Identifier(Graph(f).tensors[number], number);
+    return Identifier(Graph(f).tensors[number], number) + Suffix(f);
   }
 
   std::string StepName(size_t f, const Step& step) const {
-    return Prefix(f) +
-           LowerCase(std::string(model::OperatorName(Graph(f).operators[step.op].code))) + "_" +
-           std::to_string(step.op);
+    return LowerCase(std::string(model::OperatorName(Graph(f).operators[step.op].code))) + "_" +
+           std::to_string(step.op) + Suffix(f);
   }
 
   // The name of a call's parameter block.
   std::string BlockName(size_t f, const Step& step, size_t call) const {
-    return StepName(f, step) + (call == 0 ? "" : "_" + std::to_string(call));
+    return StepName(f, step) + "_params" + (call == 0 ? "" : std::to_string(call + 1));
   }
 
   static std::vector<const Call*> Calls(const Step& step) {

@@ -164,6 +164,16 @@ std::optional<Shape> OfBatchMatmul(const Operator& op, const Tensor& a, const Te
   return shape;
 }
 
+// The hidden state's depth takes the place of the input's.
+std::optional<Shape> OfLstm(const Subgraph& graph, const Operator& op, const Tensor& input) {
+  if (op.inputs.size() < 20 || op.inputs[18] < 0 || input.shape.empty()) return std::nullopt;
+  const Shape& hidden = graph.tensors[op.inputs[18]].shape;
+  if (hidden.empty()) return std::nullopt;
+  Shape shape = input.shape;
+  shape.back() = hidden.back();
+  return shape;
+}
+
 // Outputs shaped like the first input.
 bool KeepsShape(BuiltinOperator code) {
   switch (code) {
@@ -252,6 +262,10 @@ std::optional<Shape> OutputShape(const Subgraph& graph, const Operator& op) {
   if (op.code == BuiltinOperator::RESHAPE) return OfReshape(graph, op, first);
   if (op.code == BuiltinOperator::PACK) return OfPack(op, first);
   if (op.code == BuiltinOperator::CONCATENATION) return OfConcatenation(graph, op, first);
+  if (op.code == BuiltinOperator::LSTM ||
+      op.code == BuiltinOperator::UNIDIRECTIONAL_SEQUENCE_LSTM) {
+    return OfLstm(graph, op, first);
+  }
   if (op.code == BuiltinOperator::SHAPE) return Shape{static_cast<int32_t>(first.shape.size())};
   if (op.inputs.size() < 2 || op.inputs[1] < 0) return std::nullopt;
   const Tensor& second = graph.tensors[op.inputs[1]];

@@ -1,16 +1,19 @@
+#include <math.h>
+
 #include "helx_arith.h"
 #include "helx_layers.h"
 #include "helx_window.h"
 
-static inline uint8_t finish(const helx_conv_q8_params* p, int32_t c, int32_t sum) {
-  const helx_channel_q8* channel = p->channels + c;
-  const int32_t v = helx_requantize(sum + channel->bias, channel->multiplier, channel->shift);
-  return (uint8_t)helx_clamp(v + p->output_zero_point, p->lowest, p->highest);
+static inline uint8_t finish(const helx_conv_u8_params* p, int32_t c, int32_t sum) {
+  float y = (float)(sum + p->channels[c].bias) * p->channels[c].scale;
+  const float lowest = (float)(p->lowest - p->output_zero_point);
+  const float highest = (float)(p->highest - p->output_zero_point);
+  y = y < lowest ? lowest : (y > highest ? highest : y);
+  return (uint8_t)((int32_t)rintf(y) + p->output_zero_point);
 }
 
-void helx_conv_u8(const helx_conv_q8_params* p, const uint8_t* input, uint8_t* output) {
+void helx_conv_u8(const helx_conv_u8_params* p, const uint8_t* input, uint8_t* output) {
   const helx_conv_shape* s = &p->shape;
-  const uint8_t* weights = (const uint8_t*)p->weights;
   const int32_t depth = s->in_c / s->groups;
   const int32_t per_group = s->out_c / s->groups;
   for (int32_t b = 0; b < s->batches; ++b, input += s->in_h * s->in_w * s->in_c) {
@@ -27,7 +30,7 @@ void helx_conv_u8(const helx_conv_q8_params* p, const uint8_t* input, uint8_t* o
               const uint8_t* v = input +
                                  ((origin_y + ky * s->dilation_h) * s->in_w + origin_x +
                                   kx * s->dilation_w) * s->in_c + c / per_group * depth;
-              const uint8_t* w = weights + ((c * s->filter_h + ky) * s->filter_w + kx) * depth;
+              const uint8_t* w = p->weights + ((c * s->filter_h + ky) * s->filter_w + kx) * depth;
               for (int32_t k = 0; k < depth; ++k) {
                 sum += (v[k] - p->input_zero_point) * (w[k] - p->filter_zero_point);
               }
@@ -40,9 +43,8 @@ void helx_conv_u8(const helx_conv_q8_params* p, const uint8_t* input, uint8_t* o
   }
 }
 
-void helx_depthwise_conv_u8(const helx_conv_q8_params* p, const uint8_t* input, uint8_t* output) {
+void helx_depthwise_conv_u8(const helx_conv_u8_params* p, const uint8_t* input, uint8_t* output) {
   const helx_conv_shape* s = &p->shape;
-  const uint8_t* weights = (const uint8_t*)p->weights;
   for (int32_t b = 0; b < s->batches; ++b, input += s->in_h * s->in_w * s->in_c) {
     for (int32_t y = 0; y < s->out_h; ++y) {
       const int32_t origin_y = y * s->stride_h - s->pad_h;
@@ -57,7 +59,7 @@ void helx_depthwise_conv_u8(const helx_conv_q8_params* p, const uint8_t* input, 
               const int32_t at = (origin_y + ky * s->dilation_h) * s->in_w + origin_x +
                                  kx * s->dilation_w;
               sum += (input[at * s->in_c + c / s->multiplier] - p->input_zero_point) *
-                     (weights[(ky * s->filter_w + kx) * s->out_c + c] - p->filter_zero_point);
+                     (p->weights[(ky * s->filter_w + kx) * s->out_c + c] - p->filter_zero_point);
             }
           }
           *output++ = finish(p, c, sum);

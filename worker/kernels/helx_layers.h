@@ -57,24 +57,40 @@ void helx_conv_s16(const helx_conv_s16_params* p, const int16_t* input, int16_t*
 void helx_depthwise_conv_s16(const helx_conv_s16_params* p, const int16_t* input, int16_t* output);
 void helx_transpose_conv_s16(const helx_conv_s16_params* p, const int16_t* input, int16_t* output);
 
+/* uint8 layers, whose filters have a zero point. Sums are rescaled in single precision and rounded to the nearest integer, ties
+ * to even, as XNNPACK's fp32 requantisation does it: it is what TFLite's runtimes give for such models. */
 typedef struct {
   int32_t bias;
-  int32_t multiplier;
-  int32_t shift;
-} helx_channel_q8;
+  float scale; /* input scale * filter scale / output scale */
+} helx_channel_u8;
 
-/* 8-bit operands with zero points of their own. */
 typedef struct {
   helx_conv_shape shape;
   int32_t input_zero_point, filter_zero_point, output_zero_point;
   int32_t lowest, highest;
-  const void* weights;
-  const helx_channel_q8* channels; /* [out_c] */
-} helx_conv_q8_params;
+  const uint8_t* weights;
+  const helx_channel_u8* channels; /* [out_c] */
+} helx_conv_u8_params;
 
-void helx_conv_u8(const helx_conv_q8_params* p, const uint8_t* input, uint8_t* output);
-void helx_depthwise_conv_u8(const helx_conv_q8_params* p, const uint8_t* input, uint8_t* output);
-void helx_transpose_conv_s8(const helx_conv_q8_params* p, const int8_t* input, int8_t* output);
+void helx_conv_u8(const helx_conv_u8_params* p, const uint8_t* input, uint8_t* output);
+void helx_depthwise_conv_u8(const helx_conv_u8_params* p, const uint8_t* input, uint8_t* output);
+
+typedef struct {
+  int32_t bias;
+  int32_t multiplier;
+  int32_t shift;
+} helx_channel_s8;
+
+typedef struct {
+  helx_conv_shape shape;
+  int32_t input_zero_point, output_zero_point;
+  int32_t lowest, highest;
+  const int8_t* weights;
+  const helx_channel_s8* channels; /* [out_c] */
+} helx_transpose_conv_s8_params;
+
+void helx_transpose_conv_s8(const helx_transpose_conv_s8_params* p, const int8_t* input,
+                            int8_t* output);
 
 typedef struct {
   int32_t rows, in_depth, out_depth;

@@ -48,15 +48,16 @@ void helx_transpose_conv_f32_no_bias(const helx_conv_f32_params* p, const float*
   helx_transpose_conv_f32(p, input, filter, 0, output);
 }
 
-void helx_transpose_conv_s8(const helx_conv_q8_params* p, const int8_t* input, int8_t* output) {
+void helx_transpose_conv_s8(const helx_transpose_conv_s8_params* p, const int8_t* input,
+                            int8_t* output) {
   const helx_conv_shape* s = &p->shape;
   for (int32_t b = 0; b < s->batches; ++b, input += s->in_h * s->in_w * s->in_c) {
     for (int32_t y = 0; y < s->out_h; ++y) {
       for (int32_t x = 0; x < s->out_w; ++x) {
         for (int32_t c = 0; c < s->out_c; ++c) {
-          const helx_channel_q8* channel = p->channels + c;
-          const int32_t sum = channel->bias + sum_s8(s, input, (const int8_t*)p->weights, y, x, c,
-                                                     -p->input_zero_point);
+          const helx_channel_s8* channel = p->channels + c;
+          const int32_t sum =
+              channel->bias + sum_s8(s, input, p->weights, y, x, c, -p->input_zero_point);
           const int32_t v = helx_requantize(sum, channel->multiplier, channel->shift);
           *output++ = (int8_t)helx_clamp(v + p->output_zero_point, p->lowest, p->highest);
         }

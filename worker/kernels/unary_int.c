@@ -1,4 +1,5 @@
 #include "helx_arith.h"
+#include "helx_sigmoid16.h"
 #include "helx_walk.h"
 
 HELX_UNARY(helx_abs_i16, helx_count_params, int16_t, int16_t, x < 0 ? -x : x)
@@ -50,33 +51,7 @@ REQUANTIZE(helx_requantize_s16_s32, int16_t, int32_t)
 REQUANTIZE(helx_requantize_s32_s8, int32_t, int8_t)
 REQUANTIZE(helx_requantize_s32_s16, int32_t, int16_t)
 
-/* The logistic function of |x| in Q0.(16 + bits), interpolated; `bits` of the argument lie within a step. */
-static inline uint32_t interpolated(const helx_sigmoid_s16_params* p, uint32_t x, int32_t bits,
-                                    uint32_t saturated) {
-  const uint32_t step = x >> bits;
-  if (step >= 255) return saturated;
-  const uint32_t low = p->table[step];
-  return (low << bits) + (x & ((1u << bits) - 1)) * (p->table[step + 1] - low);
-}
-
-static inline int32_t argument(const helx_sigmoid_s16_params* p, int32_t x) {
-  const int32_t round = p->shift > 0 ? 1 << (p->shift - 1) : 0;
-  return (x * p->multiplier + round) >> p->shift;
-}
-
-static inline int32_t logistic(const helx_sigmoid_s16_params* p, int32_t x) {
-  const int32_t at = argument(p, x);
-  uint32_t y = interpolated(p, (uint32_t)(at < 0 ? -at : at), 9, 0x7fffu << 10);
-  y = at >= 0 ? y + (1 << 9) : (1u << 25) - y + (1 << 9) - 1;
-  return (int32_t)(y >> 10);
-}
-
-static inline int32_t hyperbolic_tangent(const helx_sigmoid_s16_params* p, int32_t x) {
-  const int32_t at = argument(p, x);
-  int32_t y = (int32_t)interpolated(p, (uint32_t)(at < 0 ? -at : at), 8, 0xffffu << 8);
-  y = at >= 0 ? y - (1 << 23) + (1 << 7) : -y + (1 << 23) + (1 << 7) - 1;
-  return y >> 8;
-}
-
-HELX_UNARY(helx_logistic_s16, helx_sigmoid_s16_params, int16_t, int16_t, logistic(p, x))
-HELX_UNARY(helx_tanh_s16, helx_sigmoid_s16_params, int16_t, int16_t, hyperbolic_tangent(p, x))
+HELX_UNARY(helx_logistic_s16, helx_sigmoid_s16_params, int16_t, int16_t,
+           helx_logistic16(p->table, x, p->multiplier, p->shift))
+HELX_UNARY(helx_tanh_s16, helx_sigmoid_s16_params, int16_t, int16_t,
+           helx_tanh16(p->table, x, p->multiplier, p->shift))

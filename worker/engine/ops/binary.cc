@@ -135,6 +135,14 @@ SumScaling SumScalingOf(const OperatorView& view) {
                 (static_cast<double>(1 << 2 * left_shift) * output)};
   }
   const int left_shift = wide ? 15 : 20;
+  if (view.op().code == BuiltinOperator::SUB && view.output().type != TensorType::UINT8) {
+    // In single precision, unlike ADD.
+    const float x = Scale(*view.input(0)), y = Scale(*view.input(1));
+    const float twice = 2 * std::max(x, y);
+    return {left_shift, static_cast<double>(x / twice), static_cast<double>(y / twice),
+            static_cast<double>(twice / (static_cast<float>(1 << left_shift) *
+                                         Scale(view.output())))};
+  }
   return {left_shift, a / twice_largest, b / twice_largest,
           twice_largest / (static_cast<double>(1 << left_shift) * output)};
 }

@@ -83,7 +83,8 @@ Lowering LowerHybrid(const LowerContext& context) {
   lowering.params_type = "helx_conv_hybrid_params";
   lowering.params = {
       Field("shape", ConvShapeInitialiser(view, g)),
-      Field("asymmetric", 1),
+      // TFLite quantises symmetrically for one scale, asymmetrically for a scale per channel.
+      Field("asymmetric", g.filter->quantization.per_channel() ? 1 : 0),
       FloatField("lowest", range.lowest),
       FloatField("highest", range.highest),
       Field("weights", context.ConstantBytes("int8_t", g.filter->data)),

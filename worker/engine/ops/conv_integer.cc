@@ -2,6 +2,7 @@
 
 #include "worker/engine/ops/conv_shape.h"
 #include "worker/engine/ops/entries.h"
+#include "worker/engine/ops/uint8_channels.h"
 #include "worker/engine/ops/wide_channels.h"
 
 namespace helx::engine {
@@ -102,30 +103,20 @@ Lowering LowerInt16(const LowerContext& context) {
   return lowering;
 }
 
-// uint8 has one scale, multiplied with the input's in single precision (GetQuantizedConvolutionMultipler); int8
-// TRANSPOSE_CONV has one per channel.
-double EightBitRatio(const OperatorView& view, const ConvGeometry& g, int32_t c) {
-  if (g.input->type == TensorType::INT8) return ChannelRatio(view, g, c);
-  return static_cast<double>(Scale(*g.input) * Scale(*g.filter)) /
-         static_cast<double>(Scale(view.output()));
-}
-
-void CheckEightBit(Preflight& preflight, TensorType type) {
+void CheckInt8(Preflight& preflight) {
   const OperatorView& view = preflight.view();
-  const bool symmetric = type == TensorType::INT8;
-  const std::optional<ConvGeometry> g = CheckQuantized(preflight, type, symmetric);
+  const std::optional<ConvGeometry> g = CheckQuantized(preflight, TensorType::INT8, true);
   if (!g) return;
-  if (!symmetric && !CheckPerTensor(preflight, "filter", *g->filter)) return;
   if (g->bias != nullptr && !CheckType(preflight, "bias", *g->bias, {TensorType::INT32})) return;
   for (int32_t c = 0; c < g->out_channels; ++c) {
     if (!CheckMultiplier(preflight, "output channel " + std::to_string(c),
-                         EightBitRatio(view, *g, c))) {
+                         ChannelRatio(view, *g, c))) {
       return;
     }
   }
 }
 
-Lowering LowerEightBit(const LowerContext& context) {
+Lowering LowerInt8(const LowerContext& context) {
   const OperatorView& view = context.view;
   const ConvGeometry g = GeometryOf(view);
   const IntegerRange range = *ActivationRange(g.activation, view.output());
@@ -133,21 +124,51 @@ Lowering LowerEightBit(const LowerContext& context) {
                                                       : Int32Values(*g.bias);
   std::vector<int32_t> channels;
   for (int32_t c = 0; c < g.out_channels; ++c) {
-    const FixedMultiplier fixed = *QuantizeMultiplier(EightBitRatio(view, g, c));
+    const FixedMultiplier fixed = *QuantizeMultiplier(ChannelRatio(view, g, c));
     channels.insert(channels.end(), {bias[c], fixed.multiplier, fixed.shift});
   }
   Lowering lowering;
-  lowering.function = Stem(view) + (g.input->type == TensorType::INT8 ? "s8" : "u8");
-  lowering.params_type = "helx_conv_q8_params";
+  lowering.function = Stem(view) + "s8";
+  lowering.params_type = "helx_transpose_conv_s8_params";
   lowering.params = {
       Field("shape", ConvShapeInitialiser(view, g)),
       Field("input_zero_point", ZeroPoint(*g.input)),
-      Field("filter_zero_point", g.input->type == TensorType::INT8 ? 0 : ZeroPoint(*g.filter)),
+      Field("output_zero_point", ZeroPoint(view.output())),
+      Field("lowest", range.lowest),
+      Field("highest", range.highest),
+      Field("weights", context.ConstantBytes("int8_t", g.filter->data)),
+      Field("channels", context.ConstantArray("helx_channel_s8", channels)),
+  };
+  lowering.arguments = {Argument::Tensor(g.input_number),
+                        Argument::Tensor(view.output_number(0))};
+  lowering.macs = g.macs(view.output());
+  return lowering;
+}
+
+void CheckUint8(Preflight& preflight) {
+  const std::optional<ConvGeometry> g = CheckQuantized(preflight, TensorType::UINT8, false);
+  if (!g || !CheckPerTensor(preflight, "filter", *g->filter)) return;
+  if (g->bias != nullptr && !CheckType(preflight, "bias", *g->bias, {TensorType::INT32})) return;
+  CheckFloatRescaling(preflight, *g->input, *g->filter);
+}
+
+Lowering LowerUint8(const LowerContext& context) {
+  const OperatorView& view = context.view;
+  const ConvGeometry g = GeometryOf(view);
+  const IntegerRange range = *ActivationRange(g.activation, view.output());
+  Lowering lowering;
+  lowering.function = Stem(view) + "u8";
+  lowering.params_type = "helx_conv_u8_params";
+  lowering.params = {
+      Field("shape", ConvShapeInitialiser(view, g)),
+      Field("input_zero_point", ZeroPoint(*g.input)),
+      Field("filter_zero_point", ZeroPoint(*g.filter)),
       Field("output_zero_point", ZeroPoint(view.output())),
       Field("lowest", range.lowest),
       Field("highest", range.highest),
       Field("weights", context.ConstantBytes("uint8_t", g.filter->data)),
-      Field("channels", context.ConstantArray("helx_channel_q8", channels)),
+      Field("channels",
+            FloatChannels(context, *g.input, *g.filter, g.bias, g.out_channels)),
   };
   lowering.arguments = {Argument::Tensor(g.input_number),
                         Argument::Tensor(view.output_number(0))};
@@ -171,18 +192,15 @@ const OperatorEntry kTransposeConvInt16 = {BuiltinOperator::TRANSPOSE_CONV, 5, H
                                            CheckInt16, LowerInt16, ImageIs<TensorType::INT16>};
 const OperatorEntry kConv2dUint8 = {
     BuiltinOperator::CONV_2D, 8, HELX_UINT8,
-    [](Preflight& preflight) { CheckEightBit(preflight, TensorType::UINT8); }, LowerEightBit,
-    ImageIs<TensorType::UINT8>};
+    CheckUint8, LowerUint8, ImageIs<TensorType::UINT8>};
 const OperatorEntry kDepthwiseConv2dUint8 = {
     BuiltinOperator::DEPTHWISE_CONV_2D, 7, HELX_UINT8,
-    [](Preflight& preflight) { CheckEightBit(preflight, TensorType::UINT8); }, LowerEightBit,
-    ImageIs<TensorType::UINT8>};
+    CheckUint8, LowerUint8, ImageIs<TensorType::UINT8>};
 const OperatorEntry kTransposeConvInt8 = {
     BuiltinOperator::TRANSPOSE_CONV, 5,
     "int8 × int8 constant filter (per tensor or per channel, symmetric), int32 bias → int8; output "
     "shape known; NONE, RELU, RELU_N1_TO_1, RELU6",
-    [](Preflight& preflight) { CheckEightBit(preflight, TensorType::INT8); }, LowerEightBit,
-    ImageIs<TensorType::INT8>};
+    CheckInt8, LowerInt8, ImageIs<TensorType::INT8>};
 #undef HELX_INT16
 #undef HELX_UINT8
 

@@ -1,6 +1,7 @@
 // FULLY_CONNECTED beyond int8: float, hybrid, int16 and uint8.
 #include "worker/engine/ops/common.h"
 #include "worker/engine/ops/entries.h"
+#include "worker/engine/ops/uint8_channels.h"
 #include "worker/engine/ops/wide_channels.h"
 
 namespace helx::engine {
@@ -155,7 +156,7 @@ Lowering LowerHybrid(const LowerContext& context) {
   lowering.function = "helx_fully_connected_hybrid";
   lowering.params_type = "helx_fully_connected_hybrid_params";
   lowering.params = ShapeParams(view);
-  lowering.params.push_back(Field("asymmetric", 1));
+  lowering.params.push_back(Field("asymmetric", Options(view).asymmetric_quantize_inputs ? 1 : 0));
   AddFloatRange(view, &lowering.params);
   lowering.params.push_back(Field("weights", context.ConstantBytes("int8_t", weights.data)));
   lowering.params.push_back(Field("scales", context.ConstantArray("float", scales)));
@@ -241,7 +242,7 @@ void CheckUint8(Preflight& preflight) {
       !CheckPerTensor(preflight, "input", *view.input(0)) ||
       !CheckPerTensor(preflight, "output", view.output()) ||
       !CheckActivation(preflight, Options(view).fused_activation_function, view.output()) ||
-      !CheckMultiplier(preflight, "output", Ratio(view, 0))) {
+      !CheckFloatRescaling(preflight, *view.input(0), *view.input(1))) {
     return;
   }
   const Tensor* bias = view.input(2);
@@ -256,19 +257,11 @@ Lowering LowerUint8(const LowerContext& context) {
   const Tensor& weights = *view.input(1);
   const IntegerRange range =
       *ActivationRange(Options(view).fused_activation_function, view.output());
-  const FixedMultiplier fixed = *QuantizeMultiplier(Ratio(view, 0));
-  const std::vector<int32_t> bias = view.input(2) == nullptr
-                                        ? std::vector<int32_t>(weights.shape[0], 0)
-                                        : Int32Values(*view.input(2));
-  std::vector<int32_t> channels;
-  for (int32_t value : bias) {
-    channels.insert(channels.end(), {value, fixed.multiplier, fixed.shift});
-  }
   const int64_t rows = model::ElementCount(*view.input(0)) / weights.shape[1];
   const std::string count = std::to_string(rows);
   Lowering lowering;
   lowering.function = "helx_conv_u8";
-  lowering.params_type = "helx_conv_q8_params";
+  lowering.params_type = "helx_conv_u8_params";
   lowering.params = {
       Field("shape", "{.batches = 1, .in_h = 1, .in_w = " + count + ", .in_c = " +
                          std::to_string(weights.shape[1]) + ", .out_h = 1, .out_w = " + count +
@@ -281,7 +274,8 @@ Lowering LowerUint8(const LowerContext& context) {
       Field("lowest", range.lowest),
       Field("highest", range.highest),
       Field("weights", context.ConstantBytes("uint8_t", weights.data)),
-      Field("channels", context.ConstantArray("helx_channel_q8", channels)),
+      Field("channels", FloatChannels(context, *view.input(0), weights, view.input(2),
+                                      weights.shape[0])),
   };
   lowering.arguments = {Argument::Tensor(view.input_number(0)),
                         Argument::Tensor(view.output_number(0))};
