@@ -47,7 +47,8 @@ LocalWorkers::LocalWorkers(const LocalWorkersOptions& options) : options_(option
     process.backoff_ms = options_.backoff_first_ms;
     processes_.push_back(std::move(process));
   }
-  // The parent-death signal is bound to the thread that forks, so one thread does it all and lives as long as this object.
+  // The parent-death signal is bound to the thread that forks, so one thread does it all and lives
+  // as long as this object.
   thread_ = std::thread([this] { Run(); });
 }
 

@@ -14,17 +14,17 @@
 namespace helx::server {
 
 struct LocalWorkersOptions {
-  std::string binary;         // of helx-worker
-  std::string server;         // address that workers connect to
-  std::string state_folder;   // each worker gets a subfolder of its own
+  std::string binary;        // of helx-worker
+  std::string server;        // address that workers connect to
+  std::string state_folder;  // each worker gets a subfolder of its own
   int count = 0;
-  int64_t backoff_first_ms = 200;   // before a worker that died is started again; doubles
+  int64_t backoff_first_ms = 200;  // before a worker that died is started again; doubles
   int64_t backoff_most_ms = 30'000;
-  int64_t stable_ms = 60'000;       // a worker that lived so long starts afresh at the first back-off
+  int64_t stable_ms = 60'000;  // a worker that lived so long starts afresh at the first back-off
 };
 
-// Starts `count` workers named local-0, local-1, ..., starts those again that end, and ends all with itself: SIGTERM, then
-// SIGKILL after 3 s. They also end when the daemon is killed.
+// Starts `count` workers named local-0, local-1, ..., starts those again that end, and ends all
+// with itself: SIGTERM, then SIGKILL after 3 s. They also end when the daemon is killed.
 class LocalWorkers {
  public:
   explicit LocalWorkers(const LocalWorkersOptions& options);

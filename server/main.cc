@@ -43,6 +43,8 @@ int main(int argc, char** argv) {
   options.local_workers = static_cast<int>(std::thread::hardware_concurrency());
   bool verbose = false;
   CLI::App app("HELX daemon: jobs, results and workers of one host or lab");
+  // A wrapper may set defaults that its user overrides.
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.set_version_flag("--version", std::string("helxd ") + helx::server::kVersion + " (" +
                                         helx::server::Commit() + ")");
   app.add_option("--listen", options.listen, "unix:PATH, or HOST:PORT; port 0 chooses one")

@@ -1,5 +1,6 @@
 #include "server/server.h"
 
+#include <dirent.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
@@ -11,7 +12,9 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <future>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -40,7 +43,9 @@ namespace {
 
 constexpr auto kTickInterval = std::chrono::milliseconds(100);
 constexpr int kTicksPerSample = 10;
-constexpr auto kDrain = std::chrono::seconds(5);
+constexpr auto kDrain = std::chrono::seconds(3);
+constexpr auto kLastWords = std::chrono::milliseconds(100);  // for answers on their way out
+constexpr auto kPatience = std::chrono::milliseconds(900);   // then connections are cut
 constexpr int64_t kUploadAgeSeconds = 24 * 3600;
 constexpr int kExecutorThreads = 2;
 constexpr char kUnix[] = "unix:";
@@ -76,7 +81,8 @@ absl::Status CheckListen(const ServerOptions& options) {
   return absl::OkStatus();
 }
 
-// A socket's credential is its folder: 0700 and ours. A socket that nobody answers is left from a process that was killed.
+// A socket's credential is its folder: 0700 and ours. A socket that nobody answers is left from a
+// process that was killed.
 absl::StatusOr<std::string> PrepareSocket(const std::string& listen) {
   std::string path = listen.substr(sizeof(kUnix) - 1);
   if (path.empty()) return InvalidArgument("--listen unix: needs a path");
@@ -111,6 +117,21 @@ absl::StatusOr<std::string> PrepareSocket(const std::string& listen) {
   return path;
 }
 
+// Ends every connection of this process. gRPC does not close one whose peer has stopped reading in
+// the middle of a write, whatever deadline its shutdown was given.
+void CutConnections() {
+  DIR* folder = opendir("/proc/self/fd");
+  if (folder == nullptr) return;
+  while (const dirent* entry = readdir(folder)) {
+    const int fd = std::atoi(entry->d_name);
+    int listening = 0;
+    socklen_t size = sizeof(listening);
+    const bool is_socket = getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) == 0;
+    if (fd > STDERR_FILENO && is_socket && listening == 0) shutdown(fd, SHUT_RDWR);
+  }
+  closedir(folder);
+}
+
 }  // namespace
 
 struct Server::Impl {
@@ -127,7 +148,7 @@ struct Server::Impl {
   const ServerOptions options;
   SystemClock clock;
   Metrics metrics;
-  ClientActivity activity;
+  CallActivity activity;
   std::string address;
   std::string metrics_address;
   std::string socket_path;
@@ -162,17 +183,17 @@ absl::Status Server::Impl::OpenStore() {
   executor = std::make_unique<Executor>(kExecutorThreads);
   uploads = std::make_unique<Uploads>(staged, store.get(), blobs.get(), executor.get());
   uploads->Purge(kUploadAgeSeconds);
-  scheduler = std::make_unique<Scheduler>(options.scheduler, store.get(), blobs.get(), &clock,
-                                          &metrics);
+  scheduler =
+      std::make_unique<Scheduler>(options.scheduler, store.get(), blobs.get(), &clock, &metrics);
   reader = std::make_unique<JobReader>(store.get(), blobs.get());
   return scheduler->Recover();
 }
 
 absl::Status Server::Impl::Listen() {
-  services.push_back(std::make_unique<BlobsService>(store.get(), blobs.get(), uploads.get(),
-                                                    executor.get()));
-  services.push_back(std::make_unique<CapabilitiesService>(scheduler.get(),
-                                                           options.scheduler.run_limit_ms));
+  services.push_back(
+      std::make_unique<BlobsService>(store.get(), blobs.get(), uploads.get(), executor.get()));
+  services.push_back(
+      std::make_unique<CapabilitiesService>(scheduler.get(), options.scheduler.run_limit_ms));
   services.push_back(std::make_unique<ExperimentsService>(scheduler.get()));
   services.push_back(std::make_unique<JobsService>(scheduler.get(), reader.get()));
   services.push_back(std::make_unique<ResultsService>(reader.get()));
@@ -228,7 +249,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
     workers.count = options.local_workers;
     impl->workers = std::make_unique<LocalWorkers>(workers);
   }
-  impl->activity.last_ms = impl->clock.SteadyMillis();
+  impl->activity.client_last_ms = impl->clock.SteadyMillis();
   impl->SetHealth();
   impl->ticker = std::thread([raw = impl.get()] { raw->RunTicker(); });
   return std::unique_ptr<Server>(new Server(std::move(impl)));
@@ -243,8 +264,8 @@ void Server::Impl::RunTicker() {
     if (scheduler->live_jobs() > 0) last_job_ms = clock.SteadyMillis();
     if (++ticks % kTicksPerSample == 0) {
       SetHealth();
-      metrics.Sample({scheduler->live_workers(), scheduler->OldestQueuedSeconds(),
-                      store->health().ok()});
+      metrics.Sample(
+          {scheduler->live_workers(), scheduler->OldestQueuedSeconds(), store->health().ok()});
     }
     if (ticks % (kTicksPerSample * 3600) == 0) uploads->Purge(kUploadAgeSeconds);
     lock.lock();
@@ -267,12 +288,27 @@ void Server::Impl::StopAll() {
   }
   stop_wake.notify_all();
   if (ticker.joinable()) ticker.join();
-  // Workers first: what they still complete is recorded; what they hold is taken up again at the next start.
+  // Workers first: what they still complete is recorded; what they hold is taken up again at the
+  // next start.
   workers.reset();
   if (scheduler != nullptr) scheduler->Stop();
   if (server != nullptr) {
-    server->Shutdown(std::chrono::system_clock::now() + kDrain);
+    // gRPC itself would also wait for clients that are connected and silent.
+    const auto deadline = std::chrono::steady_clock::now() + kDrain;
+    while (activity.open > 0 && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    std::promise<void> ended;
+    std::thread cutter([end = ended.get_future()] {
+      if (end.wait_for(kLastWords + kPatience) == std::future_status::timeout) {
+        Log(LogLevel::kWarning, "cutting connections whose peers do not read");
+        CutConnections();
+      }
+    });
+    server->Shutdown(std::chrono::system_clock::now() + kLastWords);
     server->Wait();
+    ended.set_value();
+    cutter.join();
     server.reset();
   }
   services.clear();
@@ -291,8 +327,8 @@ const std::string& Server::metrics_address() const { return impl_->metrics_addre
 void Server::Stop() { impl_->StopAll(); }
 
 bool Server::IdleForTooLong() const {
-  if (impl_->options.idle_exit_seconds <= 0 || impl_->activity.open > 0) return false;
-  const int64_t last = std::max<int64_t>(impl_->activity.last_ms, impl_->last_job_ms);
+  if (impl_->options.idle_exit_seconds <= 0 || impl_->activity.client_open > 0) return false;
+  const int64_t last = std::max<int64_t>(impl_->activity.client_last_ms, impl_->last_job_ms);
   return impl_->clock.SteadyMillis() - last >= impl_->options.idle_exit_seconds * 1000;
 }
 

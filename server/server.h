@@ -12,9 +12,9 @@
 namespace helx::server {
 
 struct ServerOptions {
-  std::string listen;        // "unix:PATH" or "HOST:PORT"; port 0 chooses one
+  std::string listen;  // "unix:PATH" or "HOST:PORT"; port 0 chooses one
   std::string data_folder;
-  bool insecure = false;     // allows HOST to be a loopback address without TLS
+  bool insecure = false;       // allows HOST to be a loopback address without TLS
   std::string metrics_listen;  // "HOST:PORT"; empty: no metrics endpoint
   int local_workers = 0;
   std::string worker_binary;
@@ -26,7 +26,8 @@ struct ServerOptions {
 // Life: Start, then IdleForTooLong is asked now and then, then Stop.
 class Server {
  public:
-  // FAILED_PRECONDITION or INVALID_ARGUMENT with the reason when the address or the data folder cannot be had.
+  // FAILED_PRECONDITION or INVALID_ARGUMENT with the reason when the address or the data folder
+  // cannot be had.
   static absl::StatusOr<std::unique_ptr<Server>> Start(const ServerOptions& options);
   ~Server();
 
@@ -36,7 +37,8 @@ class Server {
   const std::string& metrics_address() const;
   // Whether no client call was open and no job alive for idle_exit_seconds.
   bool IdleForTooLong() const;
-  // Answers what is held open, lets calls end for up to 5 s, ends local workers. Less than 10 s. Idempotent.
+  // Answers what is held open, lets calls end for up to 3 s, ends local workers. Less than 10 s.
+  // Idempotent.
   void Stop();
 
  private:

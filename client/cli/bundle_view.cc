@@ -104,7 +104,7 @@ absl::Status PrintInputs(const LoadedBundle& bundle, const BundleViewOptions& op
   return absl::OkStatus();
 }
 
-std::string TopText(DType dtype, std::string_view bytes, size_t count) {
+std::string TopText(DType dtype, std::string_view bytes, int64_t count) {
   std::string text;
   for (const RankedElement& element : LargestElements(dtype, bytes, count)) {
     text += (text.empty() ? "" : "  ") + ("[" + std::to_string(element.position) + "] ") +
@@ -168,7 +168,7 @@ void PrintIssues(const Manifest& manifest, std::ostream& out) {
 }
 
 // [[{"position","value"}...] per output] per sample, of the captured outputs.
-absl::StatusOr<Json> TopToJson(const LoadedBundle& bundle, size_t count) {
+absl::StatusOr<Json> TopToJson(const LoadedBundle& bundle, int64_t count) {
   Json samples = Json::array();
   for (size_t i = 0; i < bundle.result.samples.size(); ++i) {
     Json outputs = Json::array();

@@ -14,8 +14,8 @@
 namespace helx::cli {
 
 struct BundleViewOptions {
-  size_t values = 8;  // elements shown of each tensor
-  size_t top = 0;     // largest elements shown of each captured output
+  int64_t values = 8;  // elements shown of each tensor
+  int64_t top = 0;    // largest elements shown of each captured output
 };
 
 // Identities, figures, samples, tensors, verdicts and issues. `where` names the bundle. Errors: a retained tensor that

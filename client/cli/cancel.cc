@@ -1,5 +1,3 @@
-#include <CLI/CLI.hpp>
-
 #include "client/cli/verbs.h"
 #include "client/cli/waiting.h"
 #include "client/cpp/errors.h"
@@ -15,8 +13,9 @@ class Cancel : public Command {
     return "Ask for the end of jobs; one that has ended stays as it is";
   }
 
-  void Configure(CLI::App& app) override {
-    app.add_option("jobs", names_, "The jobs, as submit and list print them")->required();
+  void Configure(Options& options) override {
+    options.Texts("jobs", names_, "The jobs, as submit and list print them",
+                  Options::Need::kRequired);
   }
 
   absl::StatusOr<ExitCode> Run(Invocation& invocation) override {

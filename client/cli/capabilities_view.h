@@ -7,7 +7,8 @@
 
 namespace helx::cli {
 
-// Asks the server; gives the workers of an embedded one that has just been started some seconds to appear.
+// Asks the server; gives the workers of an embedded one that has just been started up to a minute to
+// appear.
 absl::StatusOr<helx::v1::ServerCapabilities> GetCapabilities(Invocation& invocation);
 
 }  // namespace helx::cli

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "client/cli/options.h"
 #include "client/cli/text.h"
 #include "client/cli/verbs.h"
 
@@ -74,7 +75,8 @@ int ParseAndRun(Invocation& invocation, const std::vector<std::string>& argument
   for (const auto& command : commands) {
     CLI::App* verb = AddVerb(app, groups, *command);
     verb->fallthrough();  // --server and --json are understood after the verb too
-    command->Configure(*verb);
+    Options options(*verb);
+    command->Configure(options);
     verbs.push_back(verb);
   }
   try {

@@ -10,15 +10,12 @@
 #include <vector>
 
 #include "client/cli/exit_code.h"
+#include "client/cli/options.h"
 #include "client/cli/progress.h"
 #include "client/cpp/connection.h"
 #include "client/cpp/environment.h"
 #include "core/base/json.h"
 #include "core/base/status.h"
-
-namespace CLI {
-class App;
-}
 
 namespace helx::cli {
 
@@ -50,7 +47,7 @@ class Command {
   virtual std::string_view Name() const = 0;
   virtual std::string_view Summary() const = 0;
   // Adds the options; they are bound to members.
-  virtual void Configure(CLI::App& app) = 0;
+  virtual void Configure(Options& options) = 0;
   // The exit code, or the failure that is reported (and mapped by ExitCodeOf).
   virtual absl::StatusOr<ExitCode> Run(Invocation& invocation) = 0;
 };

@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <filesystem>
 
 #include "client/cli/probe.h"
@@ -130,7 +129,7 @@ class Doctor : public Command {
   std::string_view Summary() const override {
     return "Check what this machine needs to build and run, and say what to install";
   }
-  void Configure(CLI::App&) override {}
+  void Configure(Options&) override {}
 
   absl::StatusOr<ExitCode> Run(Invocation& invocation) override {
     const client::Environment& environment = invocation.environment;

@@ -1,5 +1,3 @@
-#include <CLI/CLI.hpp>
-
 #include "client/cli/capabilities_view.h"
 #include "client/cli/text.h"
 #include "client/cli/verbs.h"
@@ -11,7 +9,7 @@ class Engines : public Command {
  public:
   std::string_view Name() const override { return "engines"; }
   std::string_view Summary() const override { return "List the engines that the workers offer"; }
-  void Configure(CLI::App&) override {}
+  void Configure(Options&) override {}
 
   absl::StatusOr<ExitCode> Run(Invocation& invocation) override {
     HELX_ASSIGN_OR_RETURN(const auto capabilities, GetCapabilities(invocation));

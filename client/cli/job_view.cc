@@ -42,6 +42,12 @@ Json AttemptToJson(const Attempt& attempt) {
           {"lost", attempt.lost()}};
 }
 
+// `text` with " [code]", unless it names the code already.
+std::string WithCode(const std::string& text, const std::string& code) {
+  if (code.empty() || text.find(code) != std::string::npos) return text;
+  return text + " [" + Printable(code) + "]";
+}
+
 std::string AttemptOutcome(const Attempt& attempt) {
   if (attempt.lost()) return "lost with its worker";
   if (attempt.has_failure()) {
@@ -157,14 +163,15 @@ Json JobToJson(const Job& job) {
 }
 
 std::string FailureText(const Failure& failure) {
-  std::string text = Printable(failure.message());
-  if (text.empty()) text = "no reason was given";
-  if (!failure.code().empty()) text += " [" + Printable(failure.code()) + "]";
+  const std::string message = Printable(failure.message());
+  std::string text = WithCode(message.empty() ? "no reason was given" : message, failure.code());
   for (const auto& violation : failure.violations()) {
+    const std::string what = Printable(violation.message());
+    // A failure of one violation may already say it all.
+    if (failure.violations_size() == 1 && message.find(what) != std::string::npos) continue;
     text += "\n  - ";
     if (!violation.subject().empty()) text += Printable(violation.subject()) + ": ";
-    text += Indented(Printable(violation.message()), "    ");
-    if (!violation.code().empty()) text += " [" + Printable(violation.code()) + "]";
+    text += WithCode(Indented(what, "    "), violation.code());
   }
   if (failure.has_details()) text += "\n  log: " + DigestText(failure.details());
   return text;

@@ -1,4 +1,4 @@
-#include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "client/cli/job_view.h"
 #include "client/cli/text.h"
@@ -8,23 +8,22 @@
 namespace helx::cli {
 namespace {
 
-constexpr int kLargestPage = 1000;
+constexpr int64_t kLargestPage = 1000;
 
 class List : public Command {
  public:
   std::string_view Name() const override { return "list"; }
   std::string_view Summary() const override { return "List jobs, newest first"; }
 
-  void Configure(CLI::App& app) override {
-    app.add_option("--limit", limit_, "At most this many jobs (default 50)")
-        ->check(CLI::Range(1, 1'000'000));
-    app.add_option("--experiment", experiment_, "Only jobs of the experiment of this name");
+  void Configure(Options& options) override {
+    options.Integer("--limit", limit_, 1, 1'000'000, "At most this many jobs (default 50)");
+    options.Text("--experiment", experiment_, "Only jobs of the experiment of this name");
     std::vector<std::string> phases;
     for (int phase = helx::v1::QUEUED; phase <= helx::v1::ABANDONED; ++phase) {
       phases.push_back(PhaseName(static_cast<helx::v1::JobPhase>(phase)));
     }
-    app.add_option("--phase", phases_, "Only jobs in this phase; may be given several times")
-        ->transform(CLI::IsMember(phases, CLI::ignore_case));
+    options.Choices("--phase", phases_, phases,
+                    "Only jobs in this phase; may be given several times");
   }
 
   absl::StatusOr<ExitCode> Run(Invocation& invocation) override {
@@ -41,8 +40,9 @@ class List : public Command {
     client::JobClient client(connection);
     std::vector<helx::v1::Job> jobs;
     bool more = true;
-    while (more && static_cast<int>(jobs.size()) < limit_) {
-      request.set_page_size(std::min(kLargestPage, limit_ - static_cast<int>(jobs.size())));
+    while (more && static_cast<int64_t>(jobs.size()) < limit_) {
+      request.set_page_size(static_cast<int32_t>(
+          std::min(kLargestPage, limit_ - static_cast<int64_t>(jobs.size()))));
       HELX_ASSIGN_OR_RETURN(const auto page, client.List(request, invocation.stop));
       jobs.insert(jobs.end(), page.jobs().begin(), page.jobs().end());
       request.set_page_token(page.next_page_token());
@@ -69,7 +69,7 @@ class List : public Command {
     if (more) invocation.progress.Step("there are more; --limit shows them");
   }
 
-  int limit_ = 50;
+  int64_t limit_ = 50;
   std::string experiment_;
   std::vector<std::string> phases_;
 };

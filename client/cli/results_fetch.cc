@@ -1,5 +1,3 @@
-#include <CLI/CLI.hpp>
-
 #include "client/cli/bundle_locator.h"
 #include "client/cli/job_view.h"
 #include "client/cli/text.h"
@@ -16,13 +14,13 @@ class ResultsFetch : public Command {
     return "Fetch a stored bundle into a folder, verified, in one step";
   }
 
-  void Configure(CLI::App& app) override {
-    app.add_option("target", target_,
-                   "An experiment's name (name or name/run, the newest result), a job, or the "
-                   "digest of a stored bundle")
-        ->required();
-    app.add_option("-o,--output", output_,
-                   "The bundle's folder (default: results/<name>, results/<name>/<run>)");
+  void Configure(Options& options) override {
+    options.Text("target", target_,
+                 "An experiment's name (name or name/run, the newest result), a job, or the "
+                 "digest of a stored bundle",
+                 Options::Need::kRequired);
+    options.Text("-o,--output", output_,
+                 "The bundle's folder (default: results/<name>, results/<name>/<run>)");
   }
 
   absl::StatusOr<ExitCode> Run(Invocation& invocation) override {

@@ -1,4 +1,4 @@
-#include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "client/cli/job_view.h"
 #include "client/cli/text.h"
@@ -8,16 +8,15 @@
 namespace helx::cli {
 namespace {
 
-constexpr int kLargestPage = 1000;
+constexpr int64_t kLargestPage = 1000;
 
 class ResultsList : public Command {
  public:
   std::string_view Name() const override { return "results list"; }
   std::string_view Summary() const override { return "List stored results, newest first"; }
 
-  void Configure(CLI::App& app) override {
-    app.add_option("--limit", limit_, "At most this many results (default 50)")
-        ->check(CLI::Range(1, 1'000'000));
+  void Configure(Options& options) override {
+    options.Integer("--limit", limit_, 1, 1'000'000, "At most this many results (default 50)");
   }
 
   absl::StatusOr<ExitCode> Run(Invocation& invocation) override {
@@ -26,8 +25,9 @@ class ResultsList : public Command {
     helx::v1::ListResultsRequest request;
     std::vector<helx::v1::ResultEntry> entries;
     bool more = true;
-    while (more && static_cast<int>(entries.size()) < limit_) {
-      request.set_page_size(std::min(kLargestPage, limit_ - static_cast<int>(entries.size())));
+    while (more && static_cast<int64_t>(entries.size()) < limit_) {
+      request.set_page_size(static_cast<int32_t>(
+          std::min(kLargestPage, limit_ - static_cast<int64_t>(entries.size()))));
       HELX_ASSIGN_OR_RETURN(const auto page, client.List(request, invocation.stop));
       entries.insert(entries.end(), page.results().begin(), page.results().end());
       request.set_page_token(page.next_page_token());
@@ -69,7 +69,7 @@ class ResultsList : public Command {
     if (more) invocation.progress.Step("there are more; --limit shows them");
   }
 
-  int limit_ = 50;
+  int64_t limit_ = 50;
 };
 
 }  // namespace

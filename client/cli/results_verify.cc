@@ -1,5 +1,3 @@
-#include <CLI/CLI.hpp>
-
 #include "client/cli/bundle_locator.h"
 #include "client/cli/text.h"
 #include "client/cli/verbs.h"
@@ -14,8 +12,8 @@ class ResultsVerify : public Command {
     return "Check every digest and verdict of a bundle again; a folder needs no server";
   }
 
-  void Configure(CLI::App& app) override {
-    app.add_option("target", target_, kBundleHelp)->required();
+  void Configure(Options& options) override {
+    options.Text("target", target_, kBundleHelp, Options::Need::kRequired);
   }
 
   absl::StatusOr<ExitCode> Run(Invocation& invocation) override {

@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <filesystem>
 
 #include "client/cli/bundle_view.h"
@@ -21,11 +20,12 @@ class RunVerb : public Command {
     return "Run an experiment and leave its bundles in results/<name>";
   }
 
-  void Configure(CLI::App& app) override {
-    app.add_option("-c,--config,file", file_, "The experiment (experiment.yaml)")->required();
-    app.add_option("-o,--output", output_, "The folder that takes the bundles (default: results)");
-    submission_.Configure(app);
-    waiting_.Configure(app);
+  void Configure(Options& options) override {
+    options.Text("-c,--config,file", file_, "The experiment (experiment.yaml)",
+                 Options::Need::kRequired);
+    options.Text("-o,--output", output_, "The folder that takes the bundles (default: results)");
+    submission_.Configure(options);
+    waiting_.Configure(options);
   }
 
   absl::StatusOr<ExitCode> Run(Invocation& invocation) override {

@@ -1,5 +1,3 @@
-#include <CLI/CLI.hpp>
-
 #include "client/cli/bundle_locator.h"
 #include "client/cli/bundle_view.h"
 #include "client/cli/job_view.h"
@@ -15,12 +13,12 @@ class Show : public Command {
     return "Show a result: identities, memory, instructions, tensors, verdicts";
   }
 
-  void Configure(CLI::App& app) override {
-    app.add_option("target", target_, kBundleHelp)->required();
-    app.add_option("--top", options_.top, "Also list the K largest elements of captured outputs")
-        ->check(CLI::Range(1, 1'000'000));
-    app.add_option("--values", options_.values, "Elements shown of each tensor (default 8)")
-        ->check(CLI::Range(0, 1'000'000));
+  void Configure(Options& options) override {
+    options.Text("target", target_, kBundleHelp, Options::Need::kRequired);
+    options.Integer("--top", view_.top, 1, 1'000'000,
+                    "Also list the K largest elements of captured outputs");
+    options.Integer("--values", view_.values, 0, 1'000'000,
+                    "Elements shown of each tensor (default 8)");
   }
 
   absl::StatusOr<ExitCode> Run(Invocation& invocation) override {
@@ -35,17 +33,17 @@ class Show : public Command {
     }
     HELX_ASSIGN_OR_RETURN(const LoadedBundle bundle, LoadPlace(place, invocation.stop));
     if (invocation.json) {
-      HELX_ASSIGN_OR_RETURN(const Json json, BundleToJson(bundle, place.where, options_));
+      HELX_ASSIGN_OR_RETURN(const Json json, BundleToJson(bundle, place.where, view_));
       invocation.PrintJson(json);
       return kOk;
     }
-    HELX_RETURN_IF_ERROR(PrintBundle(bundle, place.where, options_, invocation.out));
+    HELX_RETURN_IF_ERROR(PrintBundle(bundle, place.where, view_, invocation.out));
     return kOk;
   }
 
  private:
   std::string target_;
-  BundleViewOptions options_;
+  BundleViewOptions view_;
 };
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include <CLI/CLI.hpp>
-
 #include "client/cli/job_view.h"
 #include "client/cli/verbs.h"
 #include "client/cpp/errors.h"
@@ -13,8 +11,8 @@ class Status : public Command {
   std::string_view Name() const override { return "status"; }
   std::string_view Summary() const override { return "Show where a job is, with its attempts"; }
 
-  void Configure(CLI::App& app) override {
-    app.add_option("job", job_, "The job, as submit and list print it")->required();
+  void Configure(Options& options) override {
+    options.Text("job", job_, "The job, as submit and list print it", Options::Need::kRequired);
   }
 
   absl::StatusOr<ExitCode> Run(Invocation& invocation) override {

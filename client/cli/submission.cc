@@ -1,7 +1,5 @@
 #include "client/cli/submission.h"
 
-#include <CLI/CLI.hpp>
-
 #include "client/cpp/errors.h"
 
 namespace helx::cli {
@@ -23,17 +21,15 @@ absl::Status CheckRequestId(const std::string& id, size_t jobs) {
 
 }  // namespace
 
-void SubmissionOptions::Configure(CLI::App& app) {
-  app.add_flag("--no-cache", no_cache_, "Build and run again, and overwrite the stored result");
-  app.add_option("--priority", priority_, "Higher runs earlier (default 0)");
-  app.add_option("--queue-limit-seconds", queue_limit_seconds_,
-                 "Give up a job that has waited this long (default: the server's)")
-      ->check(CLI::Range(int64_t{1}, kMostSeconds));
-  app.add_option("--run-limit-seconds", run_limit_seconds_,
-                 "End a run that takes longer; waiting does not count (default: the server's)")
-      ->check(CLI::Range(int64_t{1}, kMostSeconds));
-  app.add_option("--request-id", request_id_,
-                 "Idempotency key: the same key and experiment name the same jobs for 7 days");
+void SubmissionOptions::Configure(Options& options) {
+  options.Flag("--no-cache", no_cache_, "Build and run again, and overwrite the stored result");
+  options.Integer("--priority", priority_, -1000, 1000, "Higher runs earlier (default 0)");
+  options.Integer("--queue-limit-seconds", queue_limit_seconds_, 1, kMostSeconds,
+                  "Give up a job that has waited this long (default: the server's)");
+  options.Integer("--run-limit-seconds", run_limit_seconds_, 1, kMostSeconds,
+                  "End a run that takes longer; waiting does not count (default: the server's)");
+  options.Text("--request-id", request_id_,
+               "Idempotency key: the same key and experiment name the same jobs for 7 days");
 }
 
 absl::StatusOr<std::vector<helx::v1::Job>> SubmissionOptions::Submit(
@@ -43,7 +39,7 @@ absl::StatusOr<std::vector<helx::v1::Job>> SubmissionOptions::Submit(
   client::SubmitOptions options;
   options.request_id = request_id_;
   options.no_cache = no_cache_;
-  options.priority = priority_;
+  options.priority = static_cast<int32_t>(priority_);
   options.queue_limit_ms = queue_limit_seconds_ * 1000;
   options.run_limit_ms = run_limit_seconds_ * 1000;
   const auto progress = [&invocation](int64_t done, int64_t total) {

@@ -7,17 +7,14 @@
 #include <vector>
 
 #include "client/cli/command.h"
+#include "client/cli/options.h"
 #include "client/cpp/experiment_flow.h"
-
-namespace CLI {
-class App;
-}
 
 namespace helx::cli {
 
 class SubmissionOptions {
  public:
-  void Configure(CLI::App& app);
+  void Configure(Options& options);
 
   // Uploads and submits. When interrupted between two jobs, the message names those already accepted.
   absl::StatusOr<std::vector<helx::v1::Job>> Submit(
@@ -26,7 +23,7 @@ class SubmissionOptions {
 
  private:
   bool no_cache_ = false;
-  int priority_ = 0;
+  int64_t priority_ = 0;
   int64_t queue_limit_seconds_ = 0;
   int64_t run_limit_seconds_ = 0;
   std::string request_id_;

@@ -1,5 +1,3 @@
-#include <CLI/CLI.hpp>
-
 #include "client/cli/job_view.h"
 #include "client/cli/submission.h"
 #include "client/cli/text.h"
@@ -16,11 +14,12 @@ class Submit : public Command {
     return "Submit an experiment and print its jobs; --wait waits for them";
   }
 
-  void Configure(CLI::App& app) override {
-    app.add_option("file,-c,--config", file_, "The experiment (experiment.yaml)")->required();
-    app.add_flag("--wait", wait_, "Wait until the jobs have ended");
-    submission_.Configure(app);
-    waiting_.Configure(app);
+  void Configure(Options& options) override {
+    options.Text("file,-c,--config", file_, "The experiment (experiment.yaml)",
+                 Options::Need::kRequired);
+    options.Flag("--wait", wait_, "Wait until the jobs have ended");
+    submission_.Configure(options);
+    waiting_.Configure(options);
   }
 
   absl::StatusOr<ExitCode> Run(Invocation& invocation) override {

@@ -1,5 +1,3 @@
-#include <CLI/CLI.hpp>
-
 #include "client/cli/capabilities_view.h"
 #include "client/cli/text.h"
 #include "client/cli/verbs.h"
@@ -13,7 +11,7 @@ class Targets : public Command {
   std::string_view Summary() const override {
     return "List the platforms, and who executes on them with what";
   }
-  void Configure(CLI::App&) override {}
+  void Configure(Options&) override {}
 
   absl::StatusOr<ExitCode> Run(Invocation& invocation) override {
     HELX_ASSIGN_OR_RETURN(const auto capabilities, GetCapabilities(invocation));

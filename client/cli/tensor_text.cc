@@ -77,26 +77,26 @@ std::string ElementText(DType dtype, std::string_view bytes, size_t index) {
   return std::string(text, error == std::errc() ? end : text);
 }
 
-std::string FirstElements(DType dtype, std::string_view bytes, size_t count) {
-  const size_t total = bytes.size() / DTypeSize(dtype);
+std::string FirstElements(DType dtype, std::string_view bytes, int64_t count) {
+  const auto total = static_cast<int64_t>(bytes.size() / DTypeSize(dtype));
   std::string text;
-  for (size_t i = 0; i < std::min(count, total); ++i) {
+  for (int64_t i = 0; i < std::min(count, total); ++i) {
     if (i > 0) text += ", ";
-    text += ElementText(dtype, bytes, i);
+    text += ElementText(dtype, bytes, static_cast<size_t>(i));
   }
   if (total > count) text += ", ... (" + std::to_string(total) + ")";
   return text;
 }
 
-std::vector<RankedElement> LargestElements(DType dtype, std::string_view bytes, size_t count) {
+std::vector<RankedElement> LargestElements(DType dtype, std::string_view bytes, int64_t count) {
   std::vector<size_t> order(bytes.size() / DTypeSize(dtype));
   std::iota(order.begin(), order.end(), size_t{0});
-  count = std::min(count, order.size());
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
+  const auto end = order.begin() + std::min(count, static_cast<int64_t>(order.size()));
+  std::partial_sort(order.begin(), end, order.end(),
                     [&](size_t a, size_t b) { return Before(dtype, bytes, a, b); });
   std::vector<RankedElement> largest;
-  for (size_t i = 0; i < count; ++i) {
-    largest.push_back({static_cast<int64_t>(order[i]), ElementText(dtype, bytes, order[i])});
+  for (auto it = order.begin(); it != end; ++it) {
+    largest.push_back({static_cast<int64_t>(*it), ElementText(dtype, bytes, *it)});
   }
   return largest;
 }

@@ -17,7 +17,7 @@ namespace helx::cli {
 std::string ElementText(DType dtype, std::string_view bytes, size_t index);
 
 // The first `count` elements: "1, 2, 3, ... (12)" with the element count when there are more.
-std::string FirstElements(DType dtype, std::string_view bytes, size_t count);
+std::string FirstElements(DType dtype, std::string_view bytes, int64_t count);
 
 struct RankedElement {
   int64_t position = 0;  // flat, row-major
@@ -25,7 +25,7 @@ struct RankedElement {
 };
 
 // The `count` largest elements, largest first; the lower position first among equals; NaN last.
-std::vector<RankedElement> LargestElements(DType dtype, std::string_view bytes, size_t count);
+std::vector<RankedElement> LargestElements(DType dtype, std::string_view bytes, int64_t count);
 
 }  // namespace helx::cli
 

@@ -1,5 +1,3 @@
-#include <CLI/CLI.hpp>
-
 #include "client/cli/verbs.h"
 #include "core/bundle/manifest.h"
 #include "core/bundle/result.h"
@@ -11,7 +9,7 @@ class Version : public Command {
  public:
   std::string_view Name() const override { return "version"; }
   std::string_view Summary() const override { return "Print the version; needs no server"; }
-  void Configure(CLI::App&) override {}
+  void Configure(Options&) override {}
 
   absl::StatusOr<ExitCode> Run(Invocation& invocation) override {
     if (invocation.json) {

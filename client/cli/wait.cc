@@ -1,5 +1,3 @@
-#include <CLI/CLI.hpp>
-
 #include "client/cli/verbs.h"
 #include "client/cli/waiting.h"
 #include "client/cpp/errors.h"
@@ -13,9 +11,10 @@ class Wait : public Command {
   std::string_view Name() const override { return "wait"; }
   std::string_view Summary() const override { return "Wait until jobs have ended"; }
 
-  void Configure(CLI::App& app) override {
-    app.add_option("jobs", names_, "The jobs, as submit and list print them")->required();
-    waiting_.Configure(app);
+  void Configure(Options& options) override {
+    options.Texts("jobs", names_, "The jobs, as submit and list print them",
+                  Options::Need::kRequired);
+    waiting_.Configure(options);
   }
 
   absl::StatusOr<ExitCode> Run(Invocation& invocation) override {

@@ -1,7 +1,5 @@
 #include "client/cli/waiting.h"
 
-#include <CLI/CLI.hpp>
-
 #include "client/cli/job_view.h"
 #include "client/cli/text.h"
 #include "client/cpp/errors.h"
@@ -53,8 +51,8 @@ std::string EventLine(const Job& job, size_t index, size_t count) {
 
 }  // namespace
 
-void WaitOptions::Configure(CLI::App& app) {
-  app.add_flag("--cancel-on-interrupt", cancel_on_interrupt,
+void WaitOptions::Configure(Options& options) {
+  options.Flag("--cancel-on-interrupt", cancel_on_interrupt,
                "Ctrl-C cancels the jobs instead of leaving them to the server");
 }
 

@@ -7,17 +7,14 @@
 #include <vector>
 
 #include "client/cli/command.h"
+#include "client/cli/options.h"
 #include "helx/v1/jobs.pb.h"
-
-namespace CLI {
-class App;
-}
 
 namespace helx::cli {
 
 struct WaitOptions {
   bool cancel_on_interrupt = false;
-  void Configure(CLI::App& app);
+  void Configure(Options& options);
 };
 
 // Watches the jobs until each has ended, telling their phases as progress; the jobs as they ended, in the given order.

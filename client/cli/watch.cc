@@ -1,5 +1,3 @@
-#include <CLI/CLI.hpp>
-
 #include "client/cli/job_view.h"
 #include "client/cli/text.h"
 #include "client/cli/verbs.h"
@@ -17,10 +15,10 @@ class Watch : public Command {
     return "Print each event of a job until it ends (with --json one object per line)";
   }
 
-  void Configure(CLI::App& app) override {
-    app.add_option("job", job_, "The job, as submit and list print it")->required();
-    app.add_option("--from-event", from_event_, "The number of the first event wanted (default 1)")
-        ->check(CLI::NonNegativeNumber);
+  void Configure(Options& options) override {
+    options.Text("job", job_, "The job, as submit and list print it", Options::Need::kRequired);
+    options.Integer("--from-event", from_event_, 0, INT64_MAX,
+                    "The number of the first event wanted (default 1)");
   }
 
   absl::StatusOr<ExitCode> Run(Invocation& invocation) override {

@@ -29,8 +29,10 @@ bool IsPrintableAscii(std::string_view text) {
 
 // The value of `server` in client.yaml; empty when the file does not set it.
 absl::StatusOr<std::string> ServerOfConfig(const std::string& text, const std::string& path) {
-  HELX_ASSIGN_OR_RETURN(const auto document, ParseYaml(text, path));
-  const YamlNode& root = document->root();
+  const auto document = ParseYaml(text, path);
+  if (ErrorCodeOf(document.status()) == "empty_document") return "";
+  HELX_RETURN_IF_ERROR(document.status());
+  const YamlNode& root = (*document)->root();
   if (root.kind() == YamlNode::Kind::kNull) return "";
   HELX_RETURN_IF_ERROR(root.CheckKeys({"server"}));
   const YamlNode* server = root.Find("server");

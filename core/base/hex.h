@@ -16,6 +16,8 @@ std::string HexEncode(std::span<const uint8_t> bytes);
 
 // INVALID_ARGUMENT naming the position for an odd length or a character outside 0-9a-f.
 absl::StatusOr<std::vector<uint8_t>> HexDecode(std::string_view text);
+// The same as text, whose characters are the bytes.
+absl::StatusOr<std::string> HexDecodeToString(std::string_view text);
 
 }  // namespace helx
 

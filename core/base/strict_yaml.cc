@@ -3,6 +3,7 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include <charconv>
 #include <istream>
 #include <optional>
 #include <streambuf>
@@ -214,6 +215,45 @@ absl::StatusOr<std::string> YamlNode::NonNegativeNumber() const {
   auto text = ShortestNonNegative(scalar_);
   if (!text.ok()) return Error(ErrorCodeOf(text.status()), MessageOf(text.status()));
   return text;
+}
+
+absl::StatusOr<Json> YamlNode::ScalarToJson() const {
+  if (quoted_ || PlainScalarAmbiguity(scalar_).empty()) return Json(scalar_);
+  if (scalar_ == "true" || scalar_ == "false") return Json(scalar_ == "true");
+  if (const auto integer = ParsePlainInteger(scalar_)) return Json(*integer);
+  const auto shortest = ShortestNonNegative(scalar_);
+  if (shortest.ok()) {
+    double value = 0;
+    std::from_chars(shortest->data(), shortest->data() + shortest->size(), value);
+    return Json(value);
+  }
+  return Error("ambiguous_text", "found " + Found() +
+                                     ", which YAML readers disagree on; write true, false, a "
+                                     "decimal number, or text in quotes");
+}
+
+absl::StatusOr<Json> YamlNode::ToJson() const {
+  switch (kind_) {
+    case Kind::kNull:
+      return Json();
+    case Kind::kScalar:
+      return ScalarToJson();
+    case Kind::kSequence: {
+      Json list = Json::array();
+      for (const YamlNode* item : items_) {
+        HELX_ASSIGN_OR_RETURN(Json value, item->ToJson());
+        list.push_back(std::move(value));
+      }
+      return list;
+    }
+    case Kind::kMapping:
+      break;
+  }
+  Json object = Json::object();
+  for (const auto& [name, member] : members_) {
+    HELX_ASSIGN_OR_RETURN(object[name], member->ToJson());
+  }
+  return object;
 }
 
 absl::StatusOr<std::string> YamlNode::OneOf(std::initializer_list<std::string_view> allowed) const {

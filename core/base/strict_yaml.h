@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/json.h"
 #include "core/base/status.h"
 
 namespace helx {
@@ -67,11 +68,17 @@ class YamlNode {
   absl::StatusOr<int64_t> Integer(int64_t least, int64_t most) const;
   // A plain finite decimal number >= 0 as the shortest text that reads back as the same double.
   absl::StatusOr<std::string> NonNegativeNumber() const;
+  // The value as JSON, which every YAML reader takes for the same: quoted scalars are text; plain
+  // ones are true, false, a decimal number, or text that nothing else is taken for. Refuses plain
+  // scalars that YAML readers disagree on (code ambiguous_text).
+  absl::StatusOr<Json> ToJson() const;
   // Text that is one of `allowed`.
   absl::StatusOr<std::string> OneOf(std::initializer_list<std::string_view> allowed) const;
 
  private:
   friend class YamlTreeBuilder;
+
+  absl::StatusOr<Json> ScalarToJson() const;
 
   Kind kind_ = Kind::kNull;
   bool quoted_ = false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/sha256.h"
+#include "core/base/yaml_scalar.h"
 #include "core/bundle/evidence.h"
 #include "core/bundle/refusal.h"
 #include "core/bundle/request_file.h"
@@ -27,7 +28,7 @@ absl::Status CheckListing(const std::vector<std::string>& files, const Manifest&
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> ReadArtifact(const BundleSource& source, const Artifact& artifact) {
+absl::StatusOr<std::string> ReadChecked(const BundleSource& source, const Artifact& artifact) {
   HELX_ASSIGN_OR_RETURN(std::string content, source.Read(artifact.path));
   if (static_cast<int64_t>(content.size()) != artifact.digest.size_bytes) {
     return RefuseEvidence("artifact_size", artifact.path + " has " +
@@ -85,7 +86,7 @@ absl::StatusOr<LoadedBundle> LoadBundle(std::shared_ptr<const BundleSource> sour
   // Every file is read and hashed once; later checks compare digests.
   std::map<std::string, std::string> files;
   for (const Artifact& artifact : bundle.manifest.artifacts) {
-    HELX_ASSIGN_OR_RETURN(files[artifact.path], ReadArtifact(*source, artifact));
+    HELX_ASSIGN_OR_RETURN(files[artifact.path], ReadChecked(*source, artifact));
   }
   HELX_ASSIGN_OR_RETURN(bundle.content_digest, bundle.manifest.ContentDigest());
 
@@ -121,8 +122,13 @@ absl::StatusOr<std::string> LoadedBundle::Output(size_t sample, size_t output) c
     return NotFound("sample " + std::to_string(sample) + " retains no output " +
                     std::to_string(output));
   }
-  const std::string& path = result.samples[sample].output_tensors[output];
-  return ReadArtifact(*source, *manifest.Find(path));
+  return ReadArtifact(result.samples[sample].output_tensors[output]);
+}
+
+absl::StatusOr<std::string> LoadedBundle::ReadArtifact(const std::string& path) const {
+  const Artifact* artifact = manifest.Find(path);
+  if (artifact == nullptr) return NotFound("the bundle lists no file " + ShownText(path));
+  return ReadChecked(*source, *artifact);
 }
 
 absl::StatusOr<InputIdentity> BundleInputIdentity(const LoadedBundle& bundle) {

@@ -40,6 +40,8 @@ struct LoadedBundle {
   // The bytes of a retained output, checked against the manifest again. NOT_FOUND when the sample
   // did not capture it.
   absl::StatusOr<std::string> Output(size_t sample, size_t output) const;
+  // The same for any file that the manifest lists, by its path.
+  absl::StatusOr<std::string> ReadArtifact(const std::string& path) const;
 };
 
 // Verifies artifact hashes and sizes, paths, unlisted and missing files, request and result against

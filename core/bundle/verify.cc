@@ -105,4 +105,26 @@ absl::StatusOr<Verification> VerifyOutputs(const std::vector<TensorSpec>& output
   return verification;
 }
 
+absl::StatusOr<Verification> VerifySample(const LoadedBundle& bundle, int64_t sample,
+                                          const std::vector<TensorData>& reference,
+                                          const ComparisonEntry& comparison) {
+  const ResultDocument& result = bundle.result;
+  if (sample < 0 || static_cast<size_t>(sample) >= result.samples.size()) {
+    return NotFound("there is no sample " + std::to_string(sample) + "; the result has " +
+                    std::to_string(result.samples.size()));
+  }
+  std::vector<std::string> outputs;
+  for (size_t k = 0; k < result.outputs.size(); ++k) {
+    HELX_ASSIGN_OR_RETURN(outputs.emplace_back(), bundle.Output(static_cast<size_t>(sample), k));
+  }
+  const std::vector<std::string_view> actual(outputs.begin(), outputs.end());
+  std::vector<TensorSpec> specs;
+  std::vector<std::string_view> bytes;
+  for (const TensorData& tensor : reference) {
+    specs.push_back(tensor.spec);
+    bytes.push_back(tensor.data);
+  }
+  return VerifyOutputs(result.outputs, actual, sample, specs, bytes, comparison);
+}
+
 }  // namespace helx

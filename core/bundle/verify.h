@@ -7,7 +7,9 @@
 
 #include "core/base/status.h"
 #include "core/bundle/result.h"
+#include "core/bundle/reader.h"
 #include "core/tensor/compare.h"
+#include "core/tensor/tensor_data.h"
 
 namespace helx {
 
@@ -25,6 +27,13 @@ absl::StatusOr<Verification> VerifyOutputs(const std::vector<TensorSpec>& output
                                            const std::vector<TensorSpec>& reference_specs,
                                            const std::vector<std::string_view>& reference,
                                            const ComparisonEntry& comparison);
+
+// Compares a sample's retained outputs with reference tensors, without running anything; the
+// verdict's reference_index is the sample's number. Errors as VerifyOutputs; NOT_FOUND when there is
+// no such sample or it retains no outputs; DATA_LOSS when the bundle changed since it was loaded.
+absl::StatusOr<Verification> VerifySample(const LoadedBundle& bundle, int64_t sample,
+                                          const std::vector<TensorData>& reference,
+                                          const ComparisonEntry& comparison);
 
 }  // namespace helx
 

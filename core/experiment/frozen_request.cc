@@ -254,6 +254,15 @@ absl::StatusOr<std::string> FrozenRequest::BuildKey() const {
   return Sha256Hex(canonical);
 }
 
+absl::StatusOr<std::string> FrozenRequest::BuildBundleKey() const {
+  HELX_ASSIGN_OR_RETURN(const std::string build_key, BuildKey());
+  HELX_ASSIGN_OR_RETURN(const std::string canonical,
+                        CanonicalJson(Json{{"acquisition", AcquisitionToJson(acquisition)},
+                                           {"build_key", build_key},
+                                           {"schema", "helx.build-bundle-key/v1"}}));
+  return Sha256Hex(canonical);
+}
+
 absl::StatusOr<std::string> FrozenRequest::RunKey() const {
   HELX_ASSIGN_OR_RETURN(const std::string build_key, BuildKey());
   HELX_ASSIGN_OR_RETURN(const std::string canonical,

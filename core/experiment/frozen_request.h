@@ -88,6 +88,9 @@ struct FrozenRequest {
   // Hex SHA-256 of the projection that can change the image: model, engine, toolchain, platform,
   // tensor-request digest.
   absl::StatusOr<std::string> BuildKey() const;
+  // Hex SHA-256 of {build key, acquisition}: what a build bundle is named by, since its request.json carries the acquisition
+  // that running the bundle will use. Bundles of one build key hold the same image.
+  absl::StatusOr<std::string> BuildBundleKey() const;
   // Hex SHA-256 of {build key, target, acquisition}.
   absl::StatusOr<std::string> RunKey() const;
 };

@@ -3,34 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
-#include <type_traits>
 
 #include "core/base/file.h"
 #include "core/base/hex.h"
+#include "core/tensor/compare_kernel.h"
 #include "core/tensor/dyadic.h"
 #include "core/tensor/float16.h"
 #include "core/tensor/tensor_data.h"
 
 namespace helx {
 namespace {
-
-// A double computed from the tolerance is within 2^-51 of the exact value, relative (three
-// roundings; each of the operands of 64 bits adds one): outside this margin it decides, inside it
-// exact arithmetic does.
-constexpr double kBelow = 1 - 0x1p-50;
-constexpr double kAbove = 1 + 0x1p-50;
-
-struct Totals {
-  int64_t mismatches = 0;
-  int64_t nonfinite_pairs = 0;
-  int64_t first = -1;
-  bool any_finite = false;
-};
-
-void CountMismatch(Totals* totals, size_t element) {
-  if (totals->mismatches++ == 0) totals->first = static_cast<int64_t>(element);
-}
 
 template <typename T>
 T Load(std::string_view bytes, size_t element) {
@@ -43,34 +25,20 @@ uint64_t Magnitude(int64_t value) {
   return value < 0 ? ~static_cast<uint64_t>(value) + 1 : static_cast<uint64_t>(value);
 }
 
-bool IntegerWithin(uint64_t difference, uint64_t reference, const Tolerance& tolerance) {
-  const double approximate =
-      tolerance.absolute + tolerance.relative * static_cast<double>(reference);
-  const auto d = static_cast<double>(difference);
-  if (d <= approximate * kBelow) return true;
-  if (d > approximate * kAbove) return false;
-  Dyadic left, right;
-  left.Add(difference, 0);
-  right.AddAbs(tolerance.absolute);
-  // Halves: a double holds 32 bits exactly.
-  right.AddProductAbs(tolerance.relative, static_cast<double>(reference >> 32) * 0x1p32);
-  right.AddProductAbs(tolerance.relative, static_cast<double>(reference & 0xffffffffu));
-  return left.Compare(right) <= 0;
-}
-
 // The largest difference that an absolute tolerance alone allows.
 uint64_t WholeAllowance(double absolute) {
   return absolute >= 0x1p64 ? UINT64_MAX : static_cast<uint64_t>(absolute);
 }
 
+// The elements from `begin` on.
 template <typename T>
-Totals CompareIntegers(std::string_view actual, std::string_view reference,
-                       const Tolerance& tolerance, TensorComparison* out) {
+void CompareIntegers(size_t begin, std::string_view actual, std::string_view reference,
+                     const Tolerance& tolerance, CompareTotals* totals, TensorComparison* out) {
   const size_t count = actual.size() / sizeof(T);
   const uint64_t allowance = WholeAllowance(tolerance.absolute);
-  Totals totals;
-  uint64_t max_difference = 0;
-  for (size_t i = 0; i < count; ++i) {
+  // Kernels take no type whose differences a double would round.
+  auto max_difference = static_cast<uint64_t>(totals->max.rounded);
+  for (size_t i = begin; i < count; ++i) {
     const int64_t a = Load<T>(actual, i);
     const int64_t r = Load<T>(reference, i);
     // Modular arithmetic gives the exact difference of two 64-bit integers.
@@ -79,91 +47,29 @@ Totals CompareIntegers(std::string_view actual, std::string_view reference,
     max_difference = std::max(max_difference, difference);
     if (difference <= allowance) continue;
     if (tolerance.relative == 0 || !IntegerWithin(difference, Magnitude(r), tolerance)) {
-      CountMismatch(&totals, i);
+      totals->CountMismatch(i);
     }
   }
-  totals.any_finite = count > 0;
   out->max_abs_error = std::to_string(max_difference);
-  return totals;
 }
-
-bool FloatWithinExactly(double a, double r, const Tolerance& tolerance) {
-  // abs(a - r) <= t, rearranged so that every term is added.
-  Dyadic left, right;
-  right.AddAbs(tolerance.absolute);
-  right.AddProductAbs(tolerance.relative, r);
-  if (std::signbit(a) != std::signbit(r)) {
-    left.AddAbs(a);
-    left.AddAbs(r);
-  } else {
-    left.AddAbs(std::max(std::fabs(a), std::fabs(r)));
-    right.AddAbs(std::min(std::fabs(a), std::fabs(r)));
-  }
-  return left.Compare(right) <= 0;
-}
-
-bool FloatWithin(double a, double r, double difference, const Tolerance& tolerance) {
-  if (difference == 0) return true;
-  const double approximate = tolerance.absolute + tolerance.relative * std::fabs(r);
-  if (difference <= approximate * kBelow) return true;
-  if (difference > approximate * kAbove) return false;
-  return FloatWithinExactly(a, r, tolerance);
-}
-
-// The greatest difference so far as an unevaluated sum: the rounded difference and its rounding
-// error (Knuth, TAOCP 2, 4.2.2, theorem B). Rounding is monotonic, so the greatest exact difference
-// has the greatest rounded one.
-struct MaxDifference {
-  double rounded = 0;
-  double error = -std::numeric_limits<double>::infinity();
-
-  void Take(double a, double r, double signed_difference) {
-    const double difference = std::fabs(signed_difference);
-    if (difference < rounded) return;
-    const double z = signed_difference - a;
-    double e = (a - (signed_difference - z)) - (r + z);
-    if (std::signbit(signed_difference)) e = -e;
-    if (difference > rounded || e > error) {
-      rounded = difference;
-      error = e;
-    }
-  }
-
-  std::string ToDecimal() const {
-    Dyadic exact;
-    exact.AddAbs(rounded);
-    if (error < 0) {
-      exact.SubtractAbs(error);
-    } else {
-      exact.AddAbs(error);
-    }
-    return exact.ToDecimal();
-  }
-};
 
 template <typename ToDouble>
-Totals CompareFloats(size_t count, ToDouble actual, ToDouble reference, const Tolerance& tolerance,
-                     NanPolicy nan, TensorComparison* out) {
-  Totals totals;
-  MaxDifference max_difference;
-  for (size_t i = 0; i < count; ++i) {
+void CompareFloats(size_t begin, size_t count, ToDouble actual, ToDouble reference,
+                   const Tolerance& tolerance, NanPolicy nan, CompareTotals* totals,
+                   TensorComparison* out) {
+  for (size_t i = begin; i < count; ++i) {
     const double a = actual(i);
     const double r = reference(i);
-    const double difference = a - r;
-    if (!std::isfinite(difference)) {
+    if (std::isfinite(a - r)) {
+      totals->any_finite = true;
+      totals->max.Take(DistanceOf(a, r));
+    } else {
       // float32 differences never overflow a double: at least one of the two is not finite.
-      ++totals.nonfinite_pairs;
-      const bool matches =
-          a == r || (nan == NanPolicy::kMatchBoth && std::isnan(a) && std::isnan(r));
-      if (!matches) CountMismatch(&totals, i);
-      continue;
+      ++totals->nonfinite_pairs;
     }
-    totals.any_finite = true;
-    max_difference.Take(a, r, difference);
-    if (!FloatWithin(a, r, std::fabs(difference), tolerance)) CountMismatch(&totals, i);
+    if (!FloatPairMatches(a, r, tolerance, nan)) totals->CountMismatch(i);
   }
-  if (totals.any_finite) out->max_abs_error = max_difference.ToDecimal();
-  return totals;
+  if (totals->any_finite) out->max_abs_error = totals->max.ToDecimal();
 }
 
 double Float16At(std::string_view bytes, size_t element) {
@@ -196,35 +102,51 @@ std::string ValueText(DType dtype, std::string_view bytes, size_t element) {
   return HexEncode(AsBytes(bytes.substr(element * size, size)));
 }
 
-Totals CompareStorage(DType dtype, std::string_view actual, std::string_view reference,
-                      const Tolerance& tolerance, NanPolicy nan, TensorComparison* out) {
+CompareTotals CompareStorage(CompareIsa isa, DType dtype, std::string_view actual,
+                             std::string_view reference, const Tolerance& tolerance, NanPolicy nan,
+                             TensorComparison* out) {
+  CompareTotals totals;
+  const size_t begin =
+      isa == CompareIsa::kAvx2
+          ? CompareLeadingAvx2(dtype, actual, reference, tolerance, nan, &totals)
+          : 0;
+  const auto integers = [&]<typename T>(T) {
+    CompareIntegers<T>(begin, actual, reference, tolerance, &totals, out);
+  };
   const auto floats = [&](auto at) {
     const auto view = [at](std::string_view bytes) {
       return [at, bytes](size_t element) -> double { return at(bytes, element); };
     };
-    return CompareFloats(actual.size() / DTypeSize(dtype), view(actual), view(reference), tolerance,
-                         nan, out);
+    CompareFloats(begin, actual.size() / DTypeSize(dtype), view(actual), view(reference), tolerance,
+                  nan, &totals, out);
   };
   switch (dtype) {
     case DType::kBool:
     case DType::kUint8:
-      return CompareIntegers<uint8_t>(actual, reference, tolerance, out);
+      integers(uint8_t{});
+      break;
     case DType::kInt8:
-      return CompareIntegers<int8_t>(actual, reference, tolerance, out);
+      integers(int8_t{});
+      break;
     case DType::kInt16:
-      return CompareIntegers<int16_t>(actual, reference, tolerance, out);
+      integers(int16_t{});
+      break;
     case DType::kInt32:
-      return CompareIntegers<int32_t>(actual, reference, tolerance, out);
+      integers(int32_t{});
+      break;
     case DType::kInt64:
-      return CompareIntegers<int64_t>(actual, reference, tolerance, out);
+      integers(int64_t{});
+      break;
     case DType::kFloat16:
-      return floats(Float16At);
+      floats(Float16At);
+      break;
     case DType::kFloat32:
-      return floats([](std::string_view bytes, size_t element) -> double {
+      floats([](std::string_view bytes, size_t element) -> double {
         return Load<float>(bytes, element);
       });
+      break;
   }
-  return {};
+  return totals;
 }
 
 absl::Status CheckTolerance(double value, const char* which) {
@@ -247,13 +169,21 @@ std::vector<int64_t> PositionOf(int64_t element, const std::vector<int64_t>& sha
 absl::StatusOr<TensorComparison> CompareTensor(const TensorSpec& spec, std::string_view actual,
                                                std::string_view reference,
                                                const Tolerance& tolerance, NanPolicy nan) {
+  return CompareTensorWith(BestCompareIsa(), spec, actual, reference, tolerance, nan);
+}
+
+absl::StatusOr<TensorComparison> CompareTensorWith(CompareIsa isa, const TensorSpec& spec,
+                                                   std::string_view actual,
+                                                   std::string_view reference,
+                                                   const Tolerance& tolerance, NanPolicy nan) {
   HELX_RETURN_IF_ERROR(CheckTolerance(tolerance.absolute, "absolute"));
   HELX_RETURN_IF_ERROR(CheckTolerance(tolerance.relative, "relative"));
   HELX_RETURN_IF_ERROR(Annotate(CheckTensorBytes(spec, actual), "actual"));
   HELX_RETURN_IF_ERROR(Annotate(CheckTensorBytes(spec, reference), "reference"));
   TensorComparison comparison;
   HELX_ASSIGN_OR_RETURN(comparison.elements, ElementCount(spec));
-  const Totals totals = CompareStorage(spec.dtype, actual, reference, tolerance, nan, &comparison);
+  const CompareTotals totals =
+      CompareStorage(isa, spec.dtype, actual, reference, tolerance, nan, &comparison);
   comparison.mismatches = totals.mismatches;
   comparison.nonfinite_pairs = totals.nonfinite_pairs;
   if (totals.mismatches > 0) {

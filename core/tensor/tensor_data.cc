@@ -1,6 +1,23 @@
 #include "core/tensor/tensor_data.h"
 
+#include <cstring>
+
 namespace helx {
+namespace {
+
+bool AllBytesBoolean(std::string_view bytes) {
+  uint64_t any = 0;
+  size_t i = 0;
+  for (; i + sizeof(any) <= bytes.size(); i += sizeof(any)) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + i, sizeof(word));
+    any |= word;
+  }
+  for (; i < bytes.size(); ++i) any |= static_cast<uint8_t>(bytes[i]);
+  return (any & 0xfefefefefefefefeu) == 0;
+}
+
+}  // namespace
 
 absl::Status CheckTensorBytes(const TensorSpec& spec, std::string_view bytes) {
   HELX_ASSIGN_OR_RETURN(const int64_t size, ByteSize(spec));
@@ -9,7 +26,7 @@ absl::Status CheckTensorBytes(const TensorSpec& spec, std::string_view bytes) {
                                          SpecText(spec) + " needs " + std::to_string(size)),
                          "wrong_length");
   }
-  if (spec.dtype != DType::kBool) return absl::OkStatus();
+  if (spec.dtype != DType::kBool || AllBytesBoolean(bytes)) return absl::OkStatus();
   for (size_t i = 0; i < bytes.size(); ++i) {
     const auto byte = static_cast<uint8_t>(bytes[i]);
     if (byte > 1) {

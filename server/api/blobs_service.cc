@@ -91,7 +91,8 @@ class ReadReactor : public grpc::ServerWriteReactor<v1::ReadResponse> {
   v1::ReadResponse response_;
 };
 
-// Receives an upload. Reads are strictly one after the other, and none is under way while the end is being stored.
+// Receives an upload. Reads are strictly one after the other, and none is under way while the end
+// is being stored.
 class WriteReactor : public grpc::ServerReadReactor<v1::WriteRequest> {
  public:
   WriteReactor(Store* store, BlobStore* blobs, Uploads* uploads, v1::WriteResponse* response)
@@ -150,8 +151,7 @@ class WriteReactor : public grpc::ServerReadReactor<v1::WriteRequest> {
       return true;
     }
     if (name_.digest.size_bytes == 0) {
-      return InvalidArgument("the empty blob has the SHA-256 " +
-                             DigestOf(std::string_view()).hash);
+      return InvalidArgument("the empty blob has the SHA-256 " + DigestOf(std::string_view()).hash);
     }
     HELX_RETURN_IF_ERROR(store_->health());
     const bool whole = request_.finish_write() && request_.write_offset() == 0 &&
@@ -193,9 +193,9 @@ grpc::ServerReadReactor<v1::WriteRequest>* BlobsService::Write(grpc::CallbackSer
   return new WriteReactor(store_, blobs_, uploads_, response);
 }
 
-grpc::ServerUnaryReactor* BlobsService::QueryWriteStatus(
-    grpc::CallbackServerContext* context, const v1::QueryWriteStatusRequest* request,
-    v1::QueryWriteStatusResponse* response) {
+grpc::ServerUnaryReactor* BlobsService::QueryWriteStatus(grpc::CallbackServerContext* context,
+                                                         const v1::QueryWriteStatusRequest* request,
+                                                         v1::QueryWriteStatusResponse* response) {
   auto* reactor = context->DefaultReactor();
   const auto answer = [&]() -> absl::Status {
     HELX_ASSIGN_OR_RETURN(const UploadName name, ParseUploadName(request->resource_name()));

@@ -8,7 +8,8 @@
 
 namespace helx::server {
 
-// helx.v1.Blobs. Each stream holds at most one chunk of 1 MiB in memory; nothing here waits for the disk to sync.
+// helx.v1.Blobs. Each stream holds at most one chunk of 1 MiB in memory; nothing here waits for the
+// disk to sync.
 class BlobsService : public v1::Blobs::CallbackService {
  public:
   BlobsService(Store* store, BlobStore* blobs, Uploads* uploads, Executor* executor)

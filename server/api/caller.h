@@ -9,8 +9,8 @@
 
 namespace helx::server {
 
-// The caller of a request that names `instance` (empty: the caller's own). Without TLS everyone is user "local" of the instance
-// "default"; any other instance is PERMISSION_DENIED.
+// The caller of a request that names `instance` (empty: the caller's own). Without TLS everyone is
+// user "local" of the instance "default"; any other instance is PERMISSION_DENIED.
 absl::StatusOr<Caller> CallerFor(const std::string& instance);
 
 }  // namespace helx::server

@@ -19,10 +19,10 @@ class FreezeReactor : public grpc::ServerUnaryReactor,
 
   void Start(const Caller& caller, const std::string& document) {
     self_ = shared_from_this();
-    auto waiter = scheduler_->Freeze(
-        caller, document, [self = self_](absl::StatusOr<v1::FreezeResponse> answer) {
-          self->End(std::move(answer));
-        });
+    auto waiter = scheduler_->Freeze(caller, document,
+                                     [self = self_](absl::StatusOr<v1::FreezeResponse> answer) {
+                                       self->End(std::move(answer));
+                                     });
     std::unique_lock lock(mutex_);
     if (!ended_) {
       waiter_ = std::move(waiter);

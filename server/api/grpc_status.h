@@ -8,8 +8,9 @@
 
 namespace helx::server {
 
-// Same code. The text is cut to 1 KiB at a character, and made UTF-8: a longer one would cost the caller the code itself.
-// Missing blobs become google.rpc.PreconditionFailure violations of type MISSING (the first 32).
+// Same code. The text is cut to 1 KiB at a character, and made UTF-8: a longer one would cost the
+// caller the code itself. Missing blobs become google.rpc.PreconditionFailure violations of type
+// MISSING (the first 32).
 grpc::Status ToGrpcStatus(const absl::Status& status);
 
 }  // namespace helx::server

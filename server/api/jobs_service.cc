@@ -13,8 +13,9 @@ namespace {
 
 constexpr int kEventsAhead = 16;  // read from the store at a time
 
-// Two things drive it, a finished write and a change of the job; whichever finds no write in flight sends the next event. gRPC's
-// functions are called without the mutex, since they may call back at once.
+// Two things drive it, a finished write and a change of the job; whichever finds no write in flight
+// sends the next event. gRPC's functions are called without the mutex, since they may call back at
+// once.
 class WatchReactor : public grpc::ServerWriteReactor<v1::JobEvent>,
                      public std::enable_shared_from_this<WatchReactor> {
  public:
@@ -116,7 +117,8 @@ class WatchReactor : public grpc::ServerWriteReactor<v1::JobEvent>,
     return Step::kWrite;
   }
 
-  // With no event to send: a job that has ended before `from_event` ends the stream; a server that stops says so.
+  // With no event to send: a job that has ended before `from_event` ends the stream; a server that
+  // stops says so.
   absl::Status WhyNothing() {
     const auto job = reader_->Get(caller_, id_);
     if (!job.ok()) return job.status();
@@ -219,8 +221,8 @@ grpc::ServerWriteReactor<v1::JobEvent>* JobsService::Watch(grpc::CallbackServerC
   if (request->from_event() < 0) {
     return new RefusedWatch(InvalidArgument("from_event is negative; events are counted from 1"));
   }
-  auto reactor = std::make_shared<WatchReactor>(scheduler_, reader_, caller, *id,
-                                                request->from_event());
+  auto reactor =
+      std::make_shared<WatchReactor>(scheduler_, reader_, caller, *id, request->from_event());
   reactor->Start();
   return reactor.get();
 }

@@ -7,15 +7,14 @@
 
 namespace helx::server {
 
-// helx.v1.Jobs. A watcher reads events from the store at its own pace, one message ahead at most: a slow one costs neither memory
-// nor anyone else's time, and misses nothing.
+// helx.v1.Jobs. A watcher reads events from the store at its own pace, one message ahead at most: a
+// slow one costs neither memory nor anyone else's time, and misses nothing.
 class JobsService : public v1::Jobs::CallbackService {
  public:
   JobsService(Scheduler* scheduler, const JobReader* reader)
       : scheduler_(scheduler), reader_(reader) {}
   grpc::ServerUnaryReactor* Submit(grpc::CallbackServerContext* context,
-                                   const v1::SubmitJobRequest* request,
-                                   v1::Job* response) override;
+                                   const v1::SubmitJobRequest* request, v1::Job* response) override;
   grpc::ServerUnaryReactor* Get(grpc::CallbackServerContext* context,
                                 const v1::GetJobRequest* request, v1::Job* response) override;
   grpc::ServerUnaryReactor* List(grpc::CallbackServerContext* context,

@@ -11,8 +11,7 @@ class ResultsService : public v1::Results::CallbackService {
  public:
   explicit ResultsService(const JobReader* reader) : reader_(reader) {}
   grpc::ServerUnaryReactor* Get(grpc::CallbackServerContext* context,
-                                const v1::GetResultRequest* request,
-                                v1::Result* response) override;
+                                const v1::GetResultRequest* request, v1::Result* response) override;
   grpc::ServerUnaryReactor* List(grpc::CallbackServerContext* context,
                                  const v1::ListResultsRequest* request,
                                  v1::ListResultsResponse* response) override;

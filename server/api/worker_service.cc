@@ -30,10 +30,11 @@ grpc::ServerUnaryReactor* WorkerService::Synchronize(grpc::CallbackServerContext
                                                      const v1::SynchronizeRequest* request,
                                                      v1::SynchronizeResponse* response) {
   auto* reactor = context->DefaultReactor();
-  scheduler_->Synchronize(*request, [reactor, response](absl::StatusOr<v1::SynchronizeResponse> answer) {
-    if (answer.ok()) *response = *std::move(answer);
-    reactor->Finish(ToGrpcStatus(answer.status()));
-  });
+  scheduler_->Synchronize(*request,
+                          [reactor, response](absl::StatusOr<v1::SynchronizeResponse> answer) {
+                            if (answer.ok()) *response = *std::move(answer);
+                            reactor->Finish(ToGrpcStatus(answer.status()));
+                          });
   return reactor;
 }
 
@@ -46,9 +47,8 @@ grpc::ServerUnaryReactor* WorkerService::Complete(grpc::CallbackServerContext* c
                                                   const v1::CompleteRequest* request,
                                                   v1::CompleteResponse*) {
   auto* reactor = context->DefaultReactor();
-  scheduler_->Complete(*request, [reactor](absl::Status status) {
-    reactor->Finish(ToGrpcStatus(status));
-  });
+  scheduler_->Complete(*request,
+                       [reactor](absl::Status status) { reactor->Finish(ToGrpcStatus(status)); });
   return reactor;
 }
 

@@ -1,4 +1,5 @@
-// The scheduler's view of the work in hand. Internal to server/scheduler; everything here is guarded by the scheduler's mutex.
+// The scheduler's view of the work in hand. Internal to server/scheduler; everything here is
+// guarded by the scheduler's mutex.
 #ifndef HELX_SERVER_SCHEDULER_ACTION_H_
 #define HELX_SERVER_SCHEDULER_ACTION_H_
 
@@ -28,7 +29,7 @@ struct LiveJob {
   Action* action = nullptr;
   int64_t queued_since_ms = 0;  // steady; valid in QUEUED
   int64_t cancel_deadline_ms = 0;
-  std::string last_event_bytes;   // record.job() as last written
+  std::string last_event_bytes;  // record.job() as last written
 
   v1::JobPhase phase() const { return record.job().phase(); }
 };

@@ -1,5 +1,5 @@
-// Actions that wait for a worker, in order of (-priority, arrival), apart by what a worker must offer: an action that nobody can
-// run never stands before one that somebody can.
+// Actions that wait for a worker, in order of (-priority, arrival), apart by what a worker must
+// offer: an action that nobody can run never stands before one that somebody can.
 #ifndef HELX_SERVER_SCHEDULER_ACTION_QUEUE_H_
 #define HELX_SERVER_SCHEDULER_ACTION_QUEUE_H_
 
@@ -18,14 +18,15 @@ namespace helx::server {
 
 struct Action;
 
-// Not thread-safe. REQUIRES: an action's priority, arrival and placement do not change while it is queued.
+// Not thread-safe. REQUIRES: an action's priority, arrival and placement do not change while it is
+// queued.
 class ActionQueue {
  public:
   void Push(Action* action);
   void Remove(Action* action);
 
-  // The first action of the lane that `can_place` (asked once per placement) and `may_take` (asked per action, from the front)
-  // allow; nullptr when there is none. It stays queued.
+  // The first action of the lane that `can_place` (asked once per placement) and `may_take` (asked
+  // per action, from the front) allow; nullptr when there is none. It stays queued.
   Action* Best(v1::Lane lane, const std::function<bool(const records::Placement&)>& can_place,
                const std::function<bool(const Action&)>& may_take) const;
 

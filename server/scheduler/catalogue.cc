@@ -47,8 +47,8 @@ void MergeCatalogues(const std::vector<const v1::WorkerCatalogue*>& catalogues,
       if (merged.name().empty() || merged.qualification() == "unsupported") merged = engine;
     }
     for (const auto& target : catalogue->targets()) {
-      auto& merged = targets[{target.platform(), target.executor(), target.version(),
-                              target.toolchain()}];
+      auto& merged =
+          targets[{target.platform(), target.executor(), target.version(), target.toolchain()}];
       const int live = merged.live_workers() + (target.reason().empty() ? 1 : 0);
       if (merged.platform().empty() || target.reason().empty()) merged = target;
       merged.set_live_workers(live);

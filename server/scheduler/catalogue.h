@@ -11,12 +11,14 @@
 
 namespace helx::server {
 
-// Hex SHA-256 of the canonical JSON {"engines": [[name, version]], "targets": [[platform, executor, version, toolchain]],
-// "workers": [version]}, each list sorted and without repetition: equal sets give equal digests, whoever advertises them.
-// Unavailable targets and unsupported engines are left out.
+// Hex SHA-256 of the canonical JSON {"engines": [[name, version]], "targets": [[platform, executor,
+// version, toolchain]], "workers": [version]}, each list sorted and without repetition: equal sets
+// give equal digests, whoever advertises them. Unavailable targets and unsupported engines are left
+// out.
 std::string CatalogueDigest(const std::vector<const v1::WorkerCatalogue*>& catalogues);
 
-// Adds engines and targets (with the number of workers that offer each) to `out`, sorted by name, then version.
+// Adds engines and targets (with the number of workers that offer each) to `out`, sorted by name,
+// then version.
 void MergeCatalogues(const std::vector<const v1::WorkerCatalogue*>& catalogues,
                      v1::ServerCapabilities* out);
 

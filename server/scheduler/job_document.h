@@ -1,5 +1,5 @@
-// The little that the server reads of a job document (helx.document/v1): who must execute it and which blobs it names. The rest
-// is for the worker that freezes it.
+// The little that the server reads of a job document (helx.document/v1): who must execute it and
+// which blobs it names. The rest is for the worker that freezes it.
 #ifndef HELX_SERVER_SCHEDULER_JOB_DOCUMENT_H_
 #define HELX_SERVER_SCHEDULER_JOB_DOCUMENT_H_
 
@@ -18,7 +18,8 @@ struct JobDocumentView {
   std::vector<Digest> blobs;  // the model, then tensors, without repetition, in written order
 };
 
-// INVALID_ARGUMENT when it is not JSON of that schema, has no engine, platform or model, or names more than 10,000 blobs.
+// INVALID_ARGUMENT when it is not JSON of that schema, has no engine, platform or model, or names
+// more than 10,000 blobs.
 absl::StatusOr<JobDocumentView> ReadJobDocument(std::string_view document);
 
 }  // namespace helx::server

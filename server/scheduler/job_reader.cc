@@ -74,7 +74,8 @@ class Page {
 }  // namespace
 
 absl::StatusOr<std::string> JobIdOf(const std::string& name) {
-  const absl::Status bad = InvalidArgument("name is " + Quoted(name) + "; a job is named jobs/{id}");
+  const absl::Status bad =
+      InvalidArgument("name is " + Quoted(name) + "; a job is named jobs/{id}");
   if (name.rfind("jobs/", 0) != 0) return bad;
   std::string id = name.substr(5);
   if (!CheckToken("name", id).ok()) return bad;
@@ -151,10 +152,9 @@ absl::StatusOr<std::vector<v1::JobEvent>> JobReader::Events(const Caller& caller
   };
   int64_t sequence = std::max<int64_t>(from, 1);
   for (; sequence < now.last_event() && static_cast<int>(out.size()) < limit; ++sequence) {
-    HELX_ASSIGN_OR_RETURN(
-        const std::string row,
-        store_->Get(Family::kJobs,
-                    JobEventKey(caller.instance, id, static_cast<uint64_t>(sequence))));
+    HELX_ASSIGN_OR_RETURN(const std::string row,
+                          store_->Get(Family::kJobs, JobEventKey(caller.instance, id,
+                                                                 static_cast<uint64_t>(sequence))));
     v1::Job job;
     if (!job.ParseFromString(row)) return DataLoss("an event of job " + id + " is damaged");
     add(sequence, job);
@@ -186,8 +186,7 @@ absl::StatusOr<v1::Result> JobReader::GetResult(const Caller& caller,
   } else {
     return InvalidArgument("a result is asked for by bundle or by experiment");
   }
-  const auto row =
-      store_->Get(Family::kIndexBundles, InstanceKey(caller.instance, bundle.hash));
+  const auto row = store_->Get(Family::kIndexBundles, InstanceKey(caller.instance, bundle.hash));
   if (absl::IsNotFound(row.status())) return NotFound("there is no bundle " + bundle.ToString());
   HELX_RETURN_IF_ERROR(row.status());
   records::BundleRecord record;
@@ -200,8 +199,8 @@ absl::StatusOr<v1::Result> JobReader::GetResult(const Caller& caller,
   for (const v1::Digest& blob : record.blobs()) {
     HELX_ASSIGN_OR_RETURN(const bool stored, blobs_->Has(caller.instance, FromProto(blob)));
     if (!stored) {
-      return DataLoss("artifact " + FromProto(blob).ToString() + " of bundle " +
-                      bundle.ToString() + " is gone; submit the job again to make it anew");
+      return DataLoss("artifact " + FromProto(blob).ToString() + " of bundle " + bundle.ToString() +
+                      " is gone; submit the job again to make it anew");
     }
   }
   auto manifest = blobs_->Read(caller.instance, FromProto(record.bundle()), kManifestBytes);

@@ -1,4 +1,5 @@
-// Questions about jobs and results, answered from the store alone: what a reader sees is what is on disk.
+// Questions about jobs and results, answered from the store alone: what a reader sees is what is on
+// disk.
 #ifndef HELX_SERVER_SCHEDULER_JOB_READER_H_
 #define HELX_SERVER_SCHEDULER_JOB_READER_H_
 
@@ -26,7 +27,8 @@ class JobReader {
   // Newest first. Stops early when an answer grows large; the token then leads on.
   absl::StatusOr<v1::ListJobsResponse> List(const Caller& caller,
                                             const v1::ListJobsRequest& request) const;
-  // At most `limit` events from sequence `from` (>= 1) on. NOT_FOUND when there is no such job; empty when it has none yet.
+  // At most `limit` events from sequence `from` (>= 1) on. NOT_FOUND when there is no such job;
+  // empty when it has none yet.
   absl::StatusOr<std::vector<v1::JobEvent>> Events(const Caller& caller, const std::string& id,
                                                    int64_t from, int limit) const;
 

@@ -1,4 +1,5 @@
-// The log of one attempt, bounded: the first and the last bytes are kept, what lies between is counted.
+// The log of one attempt, bounded: the first and the last bytes are kept, what lies between is
+// counted.
 #ifndef HELX_SERVER_SCHEDULER_LOG_BUFFER_H_
 #define HELX_SERVER_SCHEDULER_LOG_BUFFER_H_
 

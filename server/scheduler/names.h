@@ -1,5 +1,5 @@
-// The names that come over the wire, checked at the edge. Each check answers INVALID_ARGUMENT with the field, what was found
-// (shortened, printable) and what is allowed.
+// The names that come over the wire, checked at the edge. Each check answers INVALID_ARGUMENT with
+// the field, what was found (shortened, printable) and what is allowed.
 #ifndef HELX_SERVER_SCHEDULER_NAMES_H_
 #define HELX_SERVER_SCHEDULER_NAMES_H_
 
@@ -21,7 +21,8 @@ absl::Status CheckText(std::string_view field, std::string_view value, size_t li
 // `value` in quotes, at most 80 characters, everything but printable ASCII as \xNN.
 std::string Quoted(std::string_view value);
 
-// The member of `known` with the smallest edit distance, when it is at most a third of the longer name plus one; else "".
+// The member of `known` with the smallest edit distance, when it is at most a third of the longer
+// name plus one; else "".
 std::string NearestName(std::string_view name, const std::vector<std::string>& known);
 
 }  // namespace helx::server

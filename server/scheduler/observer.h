@@ -1,4 +1,5 @@
-// What the scheduler tells whoever counts. Called with the scheduler's mutex held: must be quick and must not call back.
+// What the scheduler tells whoever counts. Called with the scheduler's mutex held: must be quick
+// and must not call back.
 #ifndef HELX_SERVER_SCHEDULER_OBSERVER_H_
 #define HELX_SERVER_SCHEDULER_OBSERVER_H_
 

@@ -59,8 +59,8 @@ struct Offer {
     if (known) {
       return {MakeViolation(what + "_unavailable", name,
                             what + " " + Quoted(name) + " is not available here: " +
-                                (reason.empty() ? "unsupported" : reason) + "; available: " +
-                                Listing(available))};
+                                (reason.empty() ? "unsupported" : reason) +
+                                "; available: " + Listing(available))};
     }
     const std::string nearest = NearestName(name, {available.begin(), available.end()});
     return {MakeViolation("unknown_" + what, name,
@@ -131,6 +131,10 @@ std::vector<v1::Violation> Refusal(const records::Placement& placement,
                                     " for the platform " + Quoted(placement.platform())));
   }
   return out;
+}
+
+v1::Fault RefusalFault(const v1::Violation& violation) {
+  return violation.code().ends_with("_unavailable") ? v1::INFRA : v1::USER;
 }
 
 }  // namespace helx::server

@@ -12,20 +12,23 @@
 
 namespace helx::server {
 
-// Whether a worker with this catalogue may run it: one available target and one engine that is not unsupported carry every field
-// that the placement sets, and the engine covers the platform.
+// Whether a worker with this catalogue may run it: one available target and one engine that is not
+// unsupported carry every field that the placement sets, and the engine covers the platform.
 bool CanPlace(const records::Placement& placement, const v1::WorkerCatalogue& catalogue);
 
-// The exact placement of what a worker with this catalogue froze for `engine` on `platform`; nullopt when it does not
-// advertise them.
+// The exact placement of what a worker with this catalogue froze for `engine` on `platform`;
+// nullopt when it does not advertise them.
 std::optional<records::Placement> ExactPlacement(const v1::WorkerCatalogue& catalogue,
                                                  const std::string& engine,
                                                  const std::string& platform);
 
-// Why nobody among these can run it, as the violations of a refusal: unknown or unavailable platform or engine, with the
-// nearest names; empty when somebody can.
+// Why nobody among these can run it, as the violations of a refusal: unknown or unavailable
+// platform or engine, with the nearest names; empty when somebody can.
 std::vector<v1::Violation> Refusal(const records::Placement& placement,
                                    const std::vector<const v1::WorkerCatalogue*>& catalogues);
+
+// Who is at fault for such a violation: a name that nobody knows is the user's, a tool missing on every host the lab's.
+v1::Fault RefusalFault(const v1::Violation& violation);
 
 }  // namespace helx::server
 

@@ -13,12 +13,14 @@
 
 namespace helx::server {
 
-// Not thread-safe. Remembers the records that it answered with, and that their blobs were complete, until a blob is removed.
+// Not thread-safe. Remembers the records that it answered with, and that their blobs were complete,
+// until a blob is removed.
 class ResultCache {
  public:
   ResultCache(const Store* store, const BlobStore* blobs) : store_(store), blobs_(blobs) {}
 
-  // The record of a finished action whose blobs are all stored; nullptr otherwise (never finished, or something is gone).
+  // The record of a finished action whose blobs are all stored; nullptr otherwise (never finished,
+  // or something is gone).
   std::shared_ptr<const records::ActionRecord> Find(const std::string& instance,
                                                     const std::string& key);
 
@@ -26,8 +28,8 @@ class ResultCache {
   absl::StatusOr<records::ActionRecord> Load(const std::string& instance,
                                              const std::string& key) const;
 
-  // Notes a record that is on its way to the store: it is answered with from now on. The ticket goes back to `Settle` once the
-  // row is there.
+  // Notes a record that is on its way to the store: it is answered with from now on. The ticket
+  // goes back to `Settle` once the row is there.
   uint64_t Wrote(const std::string& instance, const records::ActionRecord& record);
   void Settle(const std::string& instance, const std::string& key, uint64_t ticket);
 

@@ -43,9 +43,9 @@ v1::Failure MakeFailure(v1::Fault fault, const std::string& code, const std::str
 }
 
 absl::Status MissingBlobs::Error(const std::vector<Digest>& digests) {
-  absl::Status status = FailedPrecondition(
-      std::to_string(digests.size()) + " blobs are missing, the first is " + digests[0].ToString() +
-      "; upload them and ask again");
+  absl::Status status =
+      FailedPrecondition(std::to_string(digests.size()) + " blobs are missing, the first is " +
+                         digests[0].ToString() + "; upload them and ask again");
   std::string payload;
   for (const Digest& digest : digests) payload += digest.ToString() + "\n";
   status.SetPayload(kMissingType, absl::Cord(payload));
@@ -101,7 +101,8 @@ void Scheduler::NotifyWatchers(const std::set<std::string>& changed) {
   for (const auto& wake : wakes) wake();
 }
 
-// Records a change of a job as its next event: the job as it was becomes an event row, the job as it is the job row.
+// Records a change of a job as its next event: the job as it was becomes an event row, the job as
+// it is the job row.
 void Scheduler::Transition(LiveJob& live, v1::JobPhase phase, Transaction& t) {
   v1::Job* job = live.record.mutable_job();
   const v1::JobPhase from = job->phase();
@@ -125,8 +126,8 @@ void Scheduler::Transition(LiveJob& live, v1::JobPhase phase, Transaction& t) {
 
   const std::string live_key = InstanceKey(live.instance, live.id);
   if (is_new) {
-    t.writes.push_back({Family::kIndexNames,
-                        InstanceKey(live.instance, job->experiment(), live.id), ""});
+    t.writes.push_back(
+        {Family::kIndexNames, InstanceKey(live.instance, job->experiment(), live.id), ""});
     if (!IsTerminal(phase)) t.writes.push_back({Family::kIndexLive, live_key, ""});
   } else {
     if (IsTerminal(phase)) t.writes.push_back({Family::kIndexLive, live_key, std::nullopt});
@@ -143,8 +144,8 @@ void Scheduler::Transition(LiveJob& live, v1::JobPhase phase, Transaction& t) {
 
 void Scheduler::WriteAction(const Action& action, Transaction& t) {
   const std::string key = action.record.key();
-  t.writes.push_back({Family::kActions, InstanceKey(action.instance, key),
-                      action.record.SerializeAsString()});
+  t.writes.push_back(
+      {Family::kActions, InstanceKey(action.instance, key), action.record.SerializeAsString()});
   const uint64_t ticket = cache_.Wrote(action.instance, action.record);
   t.effects.push_back([this, instance = action.instance, key, ticket](const absl::Status& status) {
     if (!status.ok()) return;  // the store still tries; until then the record answers from memory
@@ -199,7 +200,8 @@ absl::Status Scheduler::LoadJobs(Transaction& t) {
     if (held.record.action().empty()) continue;
     auto action = GetAction(instance, held.record.action(), v1::ACTION_KIND_UNSPECIFIED);
     if (!action.ok()) {
-      Fail(held, v1::FAILED, MakeFailure(v1::INFRA, "store_damaged", MessageOf(action.status())), t);
+      Fail(held, v1::FAILED, MakeFailure(v1::INFRA, "store_damaged", MessageOf(action.status())),
+           t);
       continue;
     }
     held.action = *action;

@@ -1,8 +1,10 @@
-// The domain of helxd: jobs, the actions that they share, the workers that run them. Knows nothing of gRPC.
+// The domain of helxd: jobs, the actions that they share, the workers that run them. Knows nothing
+// of gRPC.
 //
-// Life of a job: Submit → (freeze action) → (build action) → (run action) → a terminal phase. Each action is one key; jobs that
-// need the same key while it is in flight share it, and a key that was run before is answered from the cache. Every transition
-// is one batch of the store; what a caller is told, it is told after that batch is on disk.
+// Life of a job: Submit → (freeze action) → (build action) → (run action) → a terminal phase. Each
+// action is one key; jobs that need the same key while it is in flight share it, and a key that was
+// run before is answered from the cache. Every transition is one batch of the store; what a caller
+// is told, it is told after that batch is on disk.
 //
 // Example:
 //   Scheduler scheduler(options, &store, &blobs, &clock, &observer);
@@ -41,15 +43,15 @@
 namespace helx::server {
 
 struct SchedulerOptions {
-  int64_t startup_grace_ms = 10'000;    // before a platform that nobody advertises is refused
-  int64_t worker_silence_ms = 60'000;   // then a worker is dead and its leases are lost
+  int64_t startup_grace_ms = 10'000;   // before a platform that nobody advertises is refused
+  int64_t worker_silence_ms = 60'000;  // then a worker is dead and its leases are lost
   int64_t synchronize_hold_ms = 20'000;
   int64_t queue_limit_ms = 24 * 3600 * 1000;  // default of a job
   int64_t run_limit_ms = 600'000;             // default and most of a job
   int64_t freeze_limit_ms = 120'000;
-  int64_t limit_slack_ms = 5'000;       // the worker enforces a limit; the server does when it did not
-  int64_t cancel_limit_ms = 10'000;     // then a job is CANCELLED whatever its worker does
-  int64_t retry_backoff_ms = 1'000;     // doubles with each attempt
+  int64_t limit_slack_ms = 5'000;    // the worker enforces a limit; the server does when it did not
+  int64_t cancel_limit_ms = 10'000;  // then a job is CANCELLED whatever its worker does
+  int64_t retry_backoff_ms = 1'000;  // doubles with each attempt
   int attempts = 3;
   int64_t idempotency_ms = 7ll * 24 * 3600 * 1000;
 };
@@ -63,19 +65,21 @@ struct Caller {
 // Blobs that a request names and the store lacks.
 class MissingBlobs {
  public:
-  // FAILED_PRECONDITION that carries the digests; `Of` reads them back (empty for any other status).
+  // FAILED_PRECONDITION that carries the digests; `Of` reads them back (empty for any other
+  // status).
   static absl::Status Error(const std::vector<Digest>& digests);
   static std::vector<Digest> Of(const absl::Status& status);
 };
 
-// Thread-safe. Callbacks run on the store's committer thread, or on the calling thread when the call is refused.
+// Thread-safe. Callbacks run on the store's committer thread, or on the calling thread when the
+// call is refused.
 class Scheduler {
  public:
   using JobDone = std::function<void(absl::StatusOr<v1::Job>)>;
   using StatusDone = std::function<void(absl::Status)>;
 
-  // The pointees outlive the scheduler. REQUIRES: at destruction the store has no callback of this scheduler left
-  // (Stop, then a barrier commit).
+  // The pointees outlive the scheduler. REQUIRES: at destruction the store has no callback of this
+  // scheduler left (Stop, then a barrier commit).
   Scheduler(const SchedulerOptions& options, Store* store, BlobStore* blobs, const Clock* clock,
             SchedulerObserver* observer);
   ~Scheduler();
@@ -96,9 +100,11 @@ class Scheduler {
   uint64_t Watch(const Caller& caller, const std::string& id, std::function<void()> wake);
   void Unwatch(uint64_t watch);
 
-  // Freezes one document, sharing the action with jobs that need it. The answer holds a refusal or a frozen request.
-  std::shared_ptr<FreezeWaiter> Freeze(const Caller& caller, const std::string& document,
-                                       std::function<void(absl::StatusOr<v1::FreezeResponse>)> done);
+  // Freezes one document, sharing the action with jobs that need it. The answer holds a refusal or
+  // a frozen request.
+  std::shared_ptr<FreezeWaiter> Freeze(
+      const Caller& caller, const std::string& document,
+      std::function<void(absl::StatusOr<v1::FreezeResponse>)> done);
   void AbandonFreeze(const std::shared_ptr<FreezeWaiter>& waiter);
 
   // Workers (scheduler_workers.cc).
@@ -124,8 +130,8 @@ class Scheduler {
     std::vector<std::unique_ptr<LiveJob>> ended_jobs;
     std::vector<std::unique_ptr<Action>> ended_actions;
   };
-  // Holds the mutex for one public call and commits its transaction at the end, so that batches enter the store in the order
-  // in which they were decided.
+  // Holds the mutex for one public call and commits its transaction at the end, so that batches
+  // enter the store in the order in which they were decided.
   class Turn;
   friend class Turn;
   struct Watcher {
@@ -170,6 +176,8 @@ class Scheduler {
                                     v1::ActionKind kind);
   void Attach(LiveJob& job, v1::ActionKind kind, const std::string& key, Transaction& t);
   void Detach(LiveJob& job);
+  bool IsStoredWhole(const LiveJob& job, const records::ActionRecord& frozen);
+  void Unfreeze(LiveJob& job);
   void Enqueue(Action& action, Transaction& t);
   void DropIfUnwanted(Action& action, Transaction& t);
   std::string QueueReason(const records::Placement& placement) const;
@@ -223,15 +231,17 @@ class Scheduler {
 
   mutable std::mutex mutex_;
   std::atomic<bool> stopped_{false};
-  int64_t last_id_ = 0;      // ids are microseconds, made unique and ascending
-  int64_t id_ceiling_ = 0;   // no id above it has been given out; on disk
+  int64_t last_id_ = 0;     // ids are microseconds, made unique and ascending
+  int64_t id_ceiling_ = 0;  // no id above it has been given out; on disk
   uint64_t arrivals_ = 0;
   ResultCache cache_;
   WorkerRegistry workers_;
   ActionQueue queue_;
-  std::unordered_map<std::string, std::unique_ptr<LiveJob>> jobs_;    // by InstanceKey(instance, id)
-  std::unordered_map<std::string, std::unique_ptr<Action>> actions_;  // by InstanceKey(instance, key)
-  std::map<std::string, std::pair<std::string, std::string>> idempotency_;  // not yet on disk: row → (body, job id)
+  std::unordered_map<std::string, std::unique_ptr<LiveJob>> jobs_;  // by InstanceKey(instance, id)
+  std::unordered_map<std::string, std::unique_ptr<Action>>
+      actions_;  // by InstanceKey(instance, key)
+  std::map<std::string, std::pair<std::string, std::string>>
+      idempotency_;  // not yet on disk: row → (body, job id)
   std::map<uint64_t, Watcher> watchers_;
   std::multimap<std::string, uint64_t> watchers_of_;  // job → watcher
   uint64_t watches_ = 0;

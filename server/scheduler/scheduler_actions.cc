@@ -30,7 +30,8 @@ v1::JobPhase PhaseOf(v1::ActionKind kind) {
 
 bool IsOpen(const v1::Attempt& attempt) { return !attempt.has_end_time(); }
 
-// Attempts that count against the cap: an orderly stop of the worker or a restart of this server says nothing about the work.
+// Attempts that count against the cap: an orderly stop of the worker or a restart of this server
+// says nothing about the work.
 int AttemptsTried(const records::ActionRecord& record) {
   int tried = 0;
   for (const v1::Attempt& attempt : record.attempts()) {
@@ -76,8 +77,8 @@ void Scheduler::Attach(LiveJob& job, v1::ActionKind kind, const std::string& key
   const bool fresh = !actions_.contains(InstanceKey(job.instance, key));
   auto found = GetAction(job.instance, key, kind);
   if (!found.ok()) {
-    return Fail(job, v1::FAILED,
-                MakeFailure(v1::INFRA, "store_damaged", MessageOf(found.status())), t);
+    return Fail(job, v1::FAILED, MakeFailure(v1::INFRA, "store_damaged", MessageOf(found.status())),
+                t);
   }
   Action& action = **found;
   if (fresh) {
@@ -108,8 +109,9 @@ void Scheduler::Attach(LiveJob& job, v1::ActionKind kind, const std::string& key
   if (!fresh && action.state == Action::State::kLeased && !action.cancelling) {
     Transition(job, action.phase, t);
   } else {
-    Requeue(job, action.state == Action::State::kBackoff ? "retry_backoff"
-                                                         : QueueReason(action.record.placement()),
+    Requeue(job,
+            action.state == Action::State::kBackoff ? "retry_backoff"
+                                                    : QueueReason(action.record.placement()),
             t);
   }
   if (fresh) Enqueue(action, t);
@@ -194,7 +196,8 @@ void Scheduler::DispatchLane(LaneState& lane, Transaction& t) {
   if (action != nullptr) Lease(*action, lane, t);
 }
 
-// Gives the action to the idle lane whose call is held open; the worker learns of it once the lease is on disk.
+// Gives the action to the idle lane whose call is held open; the worker learns of it once the lease
+// is on disk.
 void Scheduler::Lease(Action& action, LaneState& lane, Transaction& t) {
   queue_.Remove(&action);
   action.state = Action::State::kLeased;
@@ -240,7 +243,8 @@ void Scheduler::Lease(Action& action, LaneState& lane, Transaction& t) {
   SendExecute(lane, true, t);
 }
 
-// Answers the held call with the lane's lease: whole, or (for a worker that is at it already) without document and request.
+// Answers the held call with the lane's lease: whole, or (for a worker that is at it already)
+// without document and request.
 void Scheduler::SendExecute(LaneState& lane, bool with_subject, Transaction& t) {
   if (!lane.parked) return;
   const Action& action = *lane.action;
@@ -253,6 +257,8 @@ void Scheduler::SendExecute(LaneState& lane, bool with_subject, Transaction& t) 
   execute->mutable_lease()->set_instance(action.instance);
   execute->set_instance(action.instance);
   execute->set_kind(action.record.kind());
+  execute->set_no_cache(std::any_of(action.jobs.begin(), action.jobs.end(),
+                                    [](const LiveJob* job) { return job->record.no_cache(); }));
   SetDuration(action.run_limit_ms, execute->mutable_run_limit());
   SetDuration(0, response.mutable_next_synchronization());
   if (!with_subject) return Answer(lane, std::move(response), t);
@@ -282,8 +288,8 @@ absl::Status Scheduler::ReadSubject(const std::string& instance,
 }
 
 // The document or frozen request of a lease is gone or damaged: no other worker would fare better.
-void Scheduler::FailUnreadable(const std::string& instance, const std::string& key,
-                               int32_t attempt, const absl::Status& why) {
+void Scheduler::FailUnreadable(const std::string& instance, const std::string& key, int32_t attempt,
+                               const absl::Status& why) {
   Turn turn(this);
   const auto found = actions_.find(InstanceKey(instance, key));
   if (found == actions_.end()) return;
@@ -394,8 +400,8 @@ void Scheduler::CompleteWithOutput(Action& action, const v1::ActionOutput& outpu
   }
 }
 
-// What can be found by the digest of an output: the frozen request, or the bundle. A bundle whose content differs from what the
-// same key gave before is noted on both.
+// What can be found by the digest of an output: the frozen request, or the bundle. A bundle whose
+// content differs from what the same key gave before is noted on both.
 void Scheduler::WriteOutputRows(Action& action, const v1::ActionOutput* previous, Transaction& t) {
   records::ActionRecord& record = action.record;
   const v1::ActionOutput& output = record.output();
@@ -460,8 +466,8 @@ void Scheduler::CompleteCancelled(Action& action, Transaction& t) {
   if (!asked) {
     // A worker that stops gives its work back.
     return CompleteWithFailure(
-        action, MakeFailure(v1::INFRA, kWorkerStopped, "the worker stopped before the end"),
-        false, t);
+        action, MakeFailure(v1::INFRA, kWorkerStopped, "the worker stopped before the end"), false,
+        t);
   }
   EndAttempt(action, nullptr, false);
   ReleaseLane(action, t);

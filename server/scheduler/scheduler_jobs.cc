@@ -57,8 +57,8 @@ absl::Status CheckSubmit(const v1::SubmitJobRequest& request, int64_t run_limit_
 }  // namespace
 
 std::string Scheduler::FreezeKey(const v1::Digest& document) const {
-  return "freeze:" + Sha256Hex(std::string_view(FromProto(document).ToString() + "\n" +
-                                                catalogue_digest_));
+  return "freeze:" +
+         Sha256Hex(std::string_view(FromProto(document).ToString() + "\n" + catalogue_digest_));
 }
 
 void Scheduler::Submit(const Caller& caller, const v1::SubmitJobRequest& request, JobDone done) {
@@ -70,7 +70,8 @@ void Scheduler::Submit(const Caller& caller, const v1::SubmitJobRequest& request
   if (!refused.ok()) done(refused);
 }
 
-// A refusal is returned and leaves the transaction empty; otherwise `done` is called once the job is on disk.
+// A refusal is returned and leaves the transaction empty; otherwise `done` is called once the job
+// is on disk.
 absl::Status Scheduler::SubmitInTurn(const Caller& caller, const v1::SubmitJobRequest& request,
                                      const JobDone& done, Transaction& t) {
   if (stopped_) return absl::UnavailableError("the server is shutting down");
@@ -119,16 +120,17 @@ absl::Status Scheduler::SubmitInTurn(const Caller& caller, const v1::SubmitJobRe
   }
   jobs_[InstanceKey(job.instance, job.id)] = std::move(owned);
   Advance(job, t);
-  t.effects.push_back([this, done, answer = *job.record.mutable_job()](
-                          const absl::Status& status) mutable {
-    if (!status.ok()) return done(status);
-    FillQueueState(&answer);
-    done(std::move(answer));
-  });
+  t.effects.push_back(
+      [this, done, answer = *job.record.mutable_job()](const absl::Status& status) mutable {
+        if (!status.ok()) return done(status);
+        FillQueueState(&answer);
+        done(std::move(answer));
+      });
   return absl::OkStatus();
 }
 
-// Whether this request id was seen before with the same body: then the job that it made is the answer.
+// Whether this request id was seen before with the same body: then the job that it made is the
+// answer.
 absl::StatusOr<bool> Scheduler::AnswerRepeated(const std::string& row, const std::string& body,
                                                const Caller& caller, const JobDone& done,
                                                Transaction& t) {
@@ -183,13 +185,17 @@ absl::Status Scheduler::TakeSubject(const v1::SubmitJobRequest& request, LiveJob
   return absl::OkStatus();
 }
 
-// Stores the document. Unless its freezing is cached, it must be readable and every blob that it names must be there.
+// Stores the document. Unless its freezing is cached, it must be readable and every blob that it
+// names must be there.
 absl::Status Scheduler::TakeDocument(const std::string& instance, const std::string& document,
                                      v1::Digest* digest, records::Placement* placement,
                                      Transaction& t) {
   const Digest name = DigestOf(std::string_view(document));
   *digest = ToProto(name);
-  if (cache_.Find(instance, FreezeKey(*digest)) == nullptr) {
+  if (const auto hit = cache_.Find(instance, FreezeKey(*digest))) {
+    // As this document asked when it was frozen; needed again if its tools have gone away since.
+    *placement = hit->placement();
+  } else {
     HELX_ASSIGN_OR_RETURN(const JobDocumentView view, ReadJobDocument(document));
     std::vector<Digest> missing;
     for (const Digest& blob : view.blobs) {
@@ -228,15 +234,39 @@ void Scheduler::Advance(LiveJob& job, Transaction& t) {
   Attach(job, v1::ACTION_KIND_RUN, run_key, t);
 }
 
+// Whether everything that would follow this freezing is stored too.
+bool Scheduler::IsStoredWhole(const LiveJob& job, const records::ActionRecord& frozen) {
+  if (job.record.no_cache()) return false;
+  const v1::ActionOutput& output = frozen.output();
+  const bool runs = job.record.job().kind() == v1::JOB_KIND_RUN && !output.run_key().empty();
+  const std::string last = runs ? "run:" + output.run_key() : "build:" + output.build_key();
+  return cache_.Find(job.instance, last) != nullptr;
+}
+
+// Takes a job's freezing back: no live worker offers the tools it names any more.
+void Scheduler::Unfreeze(LiveJob& job) {
+  job.record.mutable_job()->clear_frozen_request();
+  job.record.clear_build_key();
+  job.record.clear_run_key();
+  job.record.clear_build_bundle();
+  records::Placement placement;  // as the document asked
+  placement.set_engine(job.record.placement().engine());
+  placement.set_platform(job.record.placement().platform());
+  *job.record.mutable_placement() = placement;
+}
+
 // True once the job is frozen; false when it waits or has ended.
 bool Scheduler::AdvanceFreeze(LiveJob& job, Transaction& t) {
   const std::string key = FreezeKey(job.record.document());
-  if (const auto hit = cache_.Find(job.instance, key)) {
+  const auto catalogues = workers_.LiveCatalogues();
+  // Without a worker the last known catalogue may be out of date: then only what is stored whole is
+  // an answer.
+  if (const auto hit = cache_.Find(job.instance, key);
+      hit != nullptr && (!catalogues.empty() || IsStoredWhole(job, *hit))) {
     observer_->CacheHit(v1::ACTION_KIND_FREEZE);
     TakeFrozen(job, *hit);
     return true;
   }
-  const auto catalogues = workers_.LiveCatalogues();
   const auto violations = Refusal(job.record.placement(), catalogues);
   if (violations.empty()) {
     Attach(job, v1::ACTION_KIND_FREEZE, key, t);
@@ -246,7 +276,8 @@ bool Scheduler::AdvanceFreeze(LiveJob& job, Transaction& t) {
     const v1::Job& proto = job.record.job();
     if (proto.phase() != v1::QUEUED || proto.queue_reason() != reason) Requeue(job, reason, t);
   } else {
-    v1::Failure refusal = MakeFailure(v1::USER, violations[0].code(), violations[0].message());
+    v1::Failure refusal =
+        MakeFailure(RefusalFault(violations[0]), violations[0].code(), violations[0].message());
     for (const auto& violation : violations) *refusal.add_violations() = violation;
     Fail(job, v1::FAILED, refusal, t);
   }
@@ -266,16 +297,16 @@ void Scheduler::AdvanceWaiter(const std::shared_ptr<FreezeWaiter>& waiter, Trans
     }
     v1::FreezeResponse response;
     *response.mutable_refusal() =
-        MakeFailure(v1::USER, violations[0].code(), violations[0].message());
-    for (const auto& violation : violations) *response.mutable_refusal()->add_violations() = violation;
+        MakeFailure(RefusalFault(violations[0]), violations[0].code(), violations[0].message());
+    for (const auto& violation : violations)
+      *response.mutable_refusal()->add_violations() = violation;
     t.effects.push_back([waiter, response](const absl::Status&) { waiter->done(response); });
     return;
   }
   const bool fresh = !actions_.contains(InstanceKey(waiter->instance, key));
   auto found = GetAction(waiter->instance, key, v1::ACTION_KIND_FREEZE);
   if (!found.ok()) {
-    t.effects.push_back(
-        [waiter, why = found.status()](const absl::Status&) { waiter->done(why); });
+    t.effects.push_back([waiter, why = found.status()](const absl::Status&) { waiter->done(why); });
     return;
   }
   Action& action = **found;
@@ -360,8 +391,8 @@ void Scheduler::Succeed(LiveJob& job, const records::ActionRecord& record, bool 
   SetTimestamp(clock_->WallMicros(), entry.mutable_create_time());
   entry.set_job(proto->name());
   *entry.mutable_issues() = record.issues();
-  t.writes.push_back({Family::kIndexResults, InstanceKey(job.instance, job.id),
-                      entry.SerializeAsString()});
+  t.writes.push_back(
+      {Family::kIndexResults, InstanceKey(job.instance, job.id), entry.SerializeAsString()});
   const std::string name =
       proto->run().empty() ? proto->experiment() : proto->experiment() + "/" + proto->run();
   t.writes.push_back({Family::kIndexLatest, InstanceKey(job.instance, name, job.id),
@@ -369,8 +400,7 @@ void Scheduler::Succeed(LiveJob& job, const records::ActionRecord& record, bool 
   Finish(job, v1::SUCCEEDED, t);
 }
 
-void Scheduler::Fail(LiveJob& job, v1::JobPhase phase, const v1::Failure& failure,
-                     Transaction& t) {
+void Scheduler::Fail(LiveJob& job, v1::JobPhase phase, const v1::Failure& failure, Transaction& t) {
   *job.record.mutable_job()->mutable_failure() = failure;
   Finish(job, phase, t);
 }
@@ -426,7 +456,8 @@ void Scheduler::Cancel(const Caller& caller, const std::string& id, JobDone done
       });
 }
 
-// A job that shares its action leaves it; the last one takes the action down and ends when its worker has let go.
+// A job that shares its action leaves it; the last one takes the action down and ends when its
+// worker has let go.
 void Scheduler::CancelInTurn(LiveJob& job, Transaction& t) {
   job.record.mutable_job()->set_cancel_requested(true);
   Action* action = job.action;
@@ -456,8 +487,7 @@ void Scheduler::FillQueueState(v1::Job* job) const {
   }
 }
 
-uint64_t Scheduler::Watch(const Caller& caller, const std::string& id,
-                          std::function<void()> wake) {
+uint64_t Scheduler::Watch(const Caller& caller, const std::string& id, std::function<void()> wake) {
   std::lock_guard lock(mutex_);
   const std::string key = InstanceKey(caller.instance, id);
   watchers_[++watches_] = {key, std::move(wake)};

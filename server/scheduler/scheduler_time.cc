@@ -12,7 +12,8 @@ namespace {
 constexpr int64_t kSweepIntervalMs = 3600 * 1000;
 
 std::string Seconds(int64_t ms) {
-  return std::to_string(ms / 1000) + (ms % 1000 ? "." + std::to_string(ms % 1000 / 100) : "") + " s";
+  return std::to_string(ms / 1000) + (ms % 1000 ? "." + std::to_string(ms % 1000 / 100) : "") +
+         " s";
 }
 
 }  // namespace
@@ -110,13 +111,14 @@ void Scheduler::TickJobs(int64_t now, Transaction& t) {
   }
   for (LiveJob* job : timed_out) {
     Fail(*job, v1::TIMED_OUT,
-         MakeFailure(v1::FAULT_UNSPECIFIED, "run_limit",
-                     "the job ran longer than its run limit of " +
-                         Seconds(job->record.run_limit_ms())),
+         MakeFailure(
+             v1::FAULT_UNSPECIFIED, "run_limit",
+             "the job ran longer than its run limit of " + Seconds(job->record.run_limit_ms())),
          t);
   }
   for (LiveJob* job : cancelled) Finish(*job, v1::CANCELLED, t);
-  // Jobs that wait for a worker to offer their platform: once the start-up grace is over, they are refused.
+  // Jobs that wait for a worker to offer their platform: once the start-up grace is over, they are
+  // refused.
   if (!InStartup() && workers_.live_count() > 0) {
     for (LiveJob* job : waiting) Advance(*job, t);
     const auto waiters = waiting_;

@@ -84,7 +84,8 @@ void Scheduler::Synchronize(const v1::SynchronizeRequest& request, SynchronizeDo
                        : workers_.Hear(worker, request.session(), Now(), &renewed);
     if (refused.ok()) {
       if (renewed) {
-        // What an older process of this name held is lost; the calls it holds open are answered below or run out.
+        // What an older process of this name held is lost; the calls it holds open are answered
+        // below or run out.
         for (LaneState& lane : worker.lanes) {
           if (lane.parked) {
             Answer(lane, FailedPrecondition("a newer session of worker " + worker.name + " exists"),
@@ -95,9 +96,8 @@ void Scheduler::Synchronize(const v1::SynchronizeRequest& request, SynchronizeDo
           }
         }
       }
-      const bool changed =
-          !was_live ||
-          worker.catalogue.SerializeAsString() != request.catalogue().SerializeAsString();
+      const bool changed = !was_live || worker.catalogue.SerializeAsString() !=
+                                            request.catalogue().SerializeAsString();
       if (changed) {
         worker.catalogue = request.catalogue();
         CatalogueChanged(t);
@@ -108,7 +108,8 @@ void Scheduler::Synchronize(const v1::SynchronizeRequest& request, SynchronizeDo
   if (!refused.ok()) done(refused);
 }
 
-// Compares what the lane does with what it should do. Equal: the call is held; different: it is answered at once.
+// Compares what the lane does with what it should do. Equal: the call is held; different: it is
+// answered at once.
 void Scheduler::SynchronizeInTurn(const v1::SynchronizeRequest& request, LaneState& lane,
                                   SynchronizeDone done, Transaction& t) {
   if (lane.parked) Answer(lane, Idle(), t);  // a call that the worker has given up
@@ -188,8 +189,9 @@ absl::Status Scheduler::Report(const v1::ReportRequest& request) {
   }
   const v1::JobPhase phase = request.phase();
   if (phase < v1::FREEZING || phase > v1::VERIFYING) {
-    return InvalidArgument("phase is " + std::to_string(phase) +
-                           "; a worker reports FREEZING, BUILDING, RUNNING, COLLECTING or VERIFYING");
+    return InvalidArgument(
+        "phase is " + std::to_string(phase) +
+        "; a worker reports FREEZING, BUILDING, RUNNING, COLLECTING or VERIFYING");
   }
   if (action.cancelling || phase == action.phase) return absl::OkStatus();
   action.phase = phase;
@@ -240,8 +242,8 @@ absl::Status Scheduler::CompleteInTurn(const v1::CompleteRequest& request, Trans
   return absl::OkStatus();
 }
 
-// Refuses an output that is malformed or names blobs that were not uploaded; the lease goes on. For FREEZE the answer is the
-// exact placement of what was frozen.
+// Refuses an output that is malformed or names blobs that were not uploaded; the lease goes on. For
+// FREEZE the answer is the exact placement of what was frozen.
 absl::StatusOr<records::Placement> Scheduler::CheckOutput(const Action& action,
                                                           const WorkerState& worker,
                                                           const v1::ActionOutput& output) const {
@@ -290,7 +292,8 @@ bool Scheduler::WasRecorded(const v1::CompleteRequest& request) const {
   return false;
 }
 
-// Some worker appeared, went or changed: freeze keys depend on the catalogue, and jobs may wait for what is offered now.
+// Some worker appeared, went or changed: freeze keys depend on the catalogue, and jobs may wait for
+// what is offered now.
 void Scheduler::CatalogueChanged(Transaction& t) {
   const auto catalogues = workers_.LiveCatalogues();
   if (!catalogues.empty()) {
@@ -306,9 +309,27 @@ void Scheduler::CatalogueChanged(Transaction& t) {
     if (job->action == nullptr) jobs.push_back(job.get());
   }
   std::vector<Action*> queued;
+  std::vector<Action*> outdated;
   queue_.ForEach([&](Action* action) {
-    if (action->record.kind() == v1::ACTION_KIND_FREEZE) queued.push_back(action);
+    if (action->record.kind() == v1::ACTION_KIND_FREEZE) {
+      queued.push_back(action);
+    } else if (!catalogues.empty() && !Refusal(action->record.placement(), catalogues).empty()) {
+      outdated.push_back(action);
+    }
   });
+  // Frozen for tools that went away, as after an upgrade: whoever came with a document is frozen
+  // again.
+  for (Action* action : outdated) {
+    const auto attached = action->jobs;
+    for (LiveJob* job : attached) {
+      if (!job->record.has_document()) continue;
+      Detach(*job);
+      job->record.clear_action();
+      Unfreeze(*job);
+      jobs.push_back(job);
+    }
+    DropIfUnwanted(*action, t);
+  }
   for (Action* action : queued) {
     const bool current = action->record.key() == FreezeKey(action->record.document());
     if (current && Refusal(action->record.placement(), catalogues).empty()) continue;

@@ -1,4 +1,5 @@
-// The workers that have spoken to this server since it started: sessions, catalogues, and the lanes through which they work.
+// The workers that have spoken to this server since it started: sessions, catalogues, and the lanes
+// through which they work.
 #ifndef HELX_SERVER_SCHEDULER_WORKER_REGISTRY_H_
 #define HELX_SERVER_SCHEDULER_WORKER_REGISTRY_H_
 
@@ -31,7 +32,7 @@ struct LaneState {
   int64_t lease_deadline_ms = 0;  // steady
   SynchronizeDone parked;         // a Synchronize held open; empty when there is none
   int64_t park_deadline_ms = 0;
-  bool park_executing = false;    // the call told of work in hand
+  bool park_executing = false;  // the call told of work in hand
 
   // The lease's row: the device's name, or "{worker}/freeze".
   std::string Name() const;
@@ -58,8 +59,8 @@ class WorkerRegistry {
   WorkerState& Get(const std::string& name);
   WorkerState* Find(const std::string& name);
 
-  // Notes a message of a session. FAILED_PRECONDITION when a newer session of that worker exists. `*renewed` tells whether the
-  // session has just replaced another one (or is the first).
+  // Notes a message of a session. FAILED_PRECONDITION when a newer session of that worker exists.
+  // `*renewed` tells whether the session has just replaced another one (or is the first).
   absl::Status Hear(WorkerState& worker, const std::string& session, int64_t now_ms, bool* renewed);
 
   // Marks those dead that were silent for too long; whether any was.

@@ -1,5 +1,6 @@
-// A file that takes up space while all is well and is given back when the disk is full, so that the store can still be
-// reopened (which needs about the size of its write-ahead log) and can record how the work in hand ended.
+// A file that takes up space while all is well and is given back when the disk is full, so that the
+// store can still be reopened (which needs about the size of its write-ahead log) and can record
+// how the work in hand ended.
 #ifndef HELX_SERVER_STORE_BALLAST_H_
 #define HELX_SERVER_STORE_BALLAST_H_
 
@@ -16,7 +17,8 @@ class Ballast {
  public:
   Ballast(std::string path, int64_t bytes) : path_(std::move(path)), bytes_(bytes) {}
 
-  // Takes the space; does nothing when it is held already. RESOURCE_EXHAUSTED unless twice the ballast is free.
+  // Takes the space; does nothing when it is held already. RESOURCE_EXHAUSTED unless twice the
+  // ballast is free.
   absl::Status Take();
   // Gives the space back.
   void Release();

@@ -12,7 +12,8 @@
 namespace helx::server {
 namespace {
 
-// What the meta row holds: the layout of the chunks, for a later version that lays them out otherwise.
+// What the meta row holds: the layout of the chunks, for a later version that lays them out
+// otherwise.
 constexpr std::string_view kMetaValue = "1";
 // Chunks written between two looks at the clock of the database: keeps a write batch small.
 constexpr int64_t kFileBatchBytes = 4 * kBlobChunkBytes;
@@ -71,8 +72,7 @@ void BlobStore::AppendRows(std::string_view instance, const Digest& digest,
   writes.push_back({Family::kBlobs, BlobMetaKey(instance, digest), std::string(kMetaValue)});
 }
 
-void BlobStore::PutFile(std::string_view instance, const Digest& digest, int fd,
-                        Store::Done done) {
+void BlobStore::PutFile(std::string_view instance, const Digest& digest, int fd, Store::Done done) {
   Writes writes;
   uint32_t n = 0;
   int64_t pending = 0;

@@ -11,8 +11,9 @@ namespace helx::server {
 
 class DataFolder {
  public:
-  // Creates `path` and its parents where needed and locks it. FAILED_PRECONDITION naming the holder's process when another
-  // daemon has it; the kernel releases the lock with the process, however it ends.
+  // Creates `path` and its parents where needed and locks it. FAILED_PRECONDITION naming the
+  // holder's process when another daemon has it; the kernel releases the lock with the process,
+  // however it ends.
   static absl::StatusOr<std::unique_ptr<DataFolder>> Open(const std::string& path);
   ~DataFolder();
   DataFolder(const DataFolder&) = delete;

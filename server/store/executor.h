@@ -11,7 +11,8 @@
 
 namespace helx::server {
 
-// Thread-safe. Tasks run in the order in which they came, on `threads` threads; the destructor runs what is left.
+// Thread-safe. Tasks run in the order in which they came, on `threads` threads; the destructor runs
+// what is left.
 class Executor {
  public:
   explicit Executor(int threads) {

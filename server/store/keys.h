@@ -1,18 +1,23 @@
-// Keys of the rows in the store. All begin with the instance (tenant) and a NUL, except those of the families `default` and
-// `leases`; integers are big-endian, so that the order of the bytes is the order of the numbers.
+// Keys of the rows in the store. All begin with the instance (tenant) and a NUL, except those of
+// the families `default` and `leases`; integers are big-endian, so that the order of the bytes is
+// the order of the numbers.
 //
-//   blobs           instance 00 hash[32] size[8] "c" n[4]     one chunk of 1 MiB (the last one shorter)
-//                   instance 00 hash[32] size[8] "m"          BlobMeta, written last: without it the blob does not exist
-//   jobs            instance 00 "j" id                        JobRecord: the job as it is; its last event
-//                   instance 00 "e" id 00 sequence[8]         v1.Job as it was after an earlier event
-//   actions         instance 00 key                           ActionRecord: inputs, attempts, the cached output
-//   leases          lane                                      LeaseRecord; lane = device, or "{worker}/freeze"
-//   idempotency     instance 00 user 00 request id            IdempotencyRecord
+//   blobs           instance 00 hash[32] size[8] "c" n[4]     one chunk of 1 MiB (the last one
+//   shorter)
+//                   instance 00 hash[32] size[8] "m"          BlobMeta, written last: without it
+//                   the blob does not exist
+//   jobs            instance 00 "j" id                        JobRecord: the job as it is; its last
+//   event
+//                   instance 00 "e" id 00 sequence[8]         v1.Job as it was after an earlier
+//                   event
+//   actions         instance 00 key                           ActionRecord: inputs, attempts, the
+//   cached output leases          lane                                      LeaseRecord; lane =
+//   device, or "{worker}/freeze" idempotency     instance 00 user 00 request id IdempotencyRecord
 //   index_live      instance 00 id                            jobs that are not in a terminal phase
 //   index_names     instance 00 experiment 00 id              jobs by experiment
-//   index_results   instance 00 id                            v1.ResultEntry of a job that left a bundle
-//   index_latest    instance 00 name 00 id                    bundle digest; name = "experiment" or "experiment/run"
-//   index_bundles   instance 00 hash                          BundleRecord by manifest
+//   index_results   instance 00 id                            v1.ResultEntry of a job that left a
+//   bundle index_latest    instance 00 name 00 id                    bundle digest; name =
+//   "experiment" or "experiment/run" index_bundles   instance 00 hash BundleRecord by manifest
 #ifndef HELX_SERVER_STORE_KEYS_H_
 #define HELX_SERVER_STORE_KEYS_H_
 

@@ -21,7 +21,7 @@ namespace helx::server {
 namespace {
 
 constexpr std::array<const char*, kFamilyCount> kFamilyNames = {
-    "default",     "blobs",         "jobs",         "actions",      "leases",       "idempotency",
+    "default",    "blobs",       "jobs",          "actions",      "leases",       "idempotency",
     "index_live", "index_names", "index_results", "index_latest", "index_bundles"};
 constexpr char kSchemaKey[] = "schema_version";
 constexpr char kSchemaVersion[] = "1";
@@ -45,7 +45,8 @@ absl::Status ToStatus(const rocksdb::Status& status) {
   return absl::UnavailableError(text);
 }
 
-// RocksDB's own file logger aborts the process when the disk is full, since its asserts are live in the packaged library.
+// RocksDB's own file logger aborts the process when the disk is full, since its asserts are live in
+// the packaged library.
 class LogAdapter : public rocksdb::Logger {
  public:
   explicit LogAdapter(std::function<void(int, std::string_view)> sink)
@@ -76,6 +77,7 @@ rocksdb::ColumnFamilyOptions FamilyOptions(Family family,
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   if (family == Family::kBlobs) {
     options.write_buffer_size = 16 << 20;
+    options.max_write_buffer_number = 4;
     options.enable_blob_files = true;
     options.min_blob_size = 4096;
     options.enable_blob_garbage_collection = true;
@@ -113,7 +115,8 @@ struct Store::Impl {
   const std::shared_ptr<rocksdb::Cache> cache;
   const std::shared_ptr<rocksdb::Logger> logger;
 
-  mutable std::shared_mutex database_mutex;  // exclusive while the database is closed and opened again
+  mutable std::shared_mutex
+      database_mutex;  // exclusive while the database is closed and opened again
   std::unique_ptr<rocksdb::DB> db;
   std::array<rocksdb::ColumnFamilyHandle*, kFamilyCount> families{};
 
@@ -136,8 +139,11 @@ absl::Status Store::Impl::OpenDatabase() {
   db_options.info_log = logger;
   db_options.max_background_jobs = 2;
   db_options.max_open_files = 256;
-  db_options.db_write_buffer_size = 48 << 20;
-  db_options.max_total_wal_size = 64 << 20;
+  // The log is what has to be replayed when a full disk makes a reopening necessary; the ballast
+  // must exceed it.
+  db_options.db_write_buffer_size = 32 << 20;
+  db_options.max_total_wal_size = 32 << 20;
+  db_options.avoid_flush_during_recovery = true;
   db_options.recycle_log_file_num = 0;
   if (options.env != nullptr) db_options.env = options.env;
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
@@ -214,8 +220,7 @@ absl::StatusOr<std::string> Store::Get(Family family, std::string_view key) cons
   std::shared_lock lock(impl_->database_mutex);
   if (impl_->db == nullptr) return absl::UnavailableError("the store is being reopened");
   std::string value;
-  const rocksdb::Status status =
-      impl_->db->Get({}, impl_->Handle(family), SliceOf(key), &value);
+  const rocksdb::Status status = impl_->db->Get({}, impl_->Handle(family), SliceOf(key), &value);
   if (!status.ok()) return ToStatus(status);
   return value;
 }
@@ -224,8 +229,7 @@ absl::StatusOr<bool> Store::Has(Family family, std::string_view key) const {
   std::shared_lock lock(impl_->database_mutex);
   if (impl_->db == nullptr) return absl::UnavailableError("the store is being reopened");
   rocksdb::PinnableSlice value;
-  const rocksdb::Status status =
-      impl_->db->Get({}, impl_->Handle(family), SliceOf(key), &value);
+  const rocksdb::Status status = impl_->db->Get({}, impl_->Handle(family), SliceOf(key), &value);
   if (status.IsNotFound()) return false;
   if (!status.ok()) return ToStatus(status);
   return true;
@@ -295,9 +299,9 @@ absl::Status Store::Impl::Write(const std::deque<Batch>& batches, bool sync) {
   rocksdb::WriteBatch merged;
   for (const Batch& batch : batches) {
     for (const RowWrite& row : batch.writes) {
-      const rocksdb::Status status =
-          row.value.has_value() ? merged.Put(Handle(row.family), row.key, *row.value)
-                                : merged.Delete(Handle(row.family), row.key);
+      const rocksdb::Status status = row.value.has_value()
+                                         ? merged.Put(Handle(row.family), row.key, *row.value)
+                                         : merged.Delete(Handle(row.family), row.key);
       if (!status.ok()) return ToStatus(status);
     }
   }
@@ -317,8 +321,8 @@ void Store::Impl::RunCommitter() {
     std::deque<Batch> batches;
     {
       std::unique_lock lock(mutex);
-      const bool woken = wake.wait_for(lock, std::chrono::seconds(5),
-                                       [&] { return stopping || !queue.empty(); });
+      const bool woken =
+          wake.wait_for(lock, std::chrono::seconds(5), [&] { return stopping || !queue.empty(); });
       if (stopping && queue.empty()) return;
       size_t bytes = 0;
       while (!queue.empty() && batches.size() < kCommitBatches && bytes < kCommitBytes) {

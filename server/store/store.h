@@ -1,10 +1,11 @@
 // The durable state of one daemon: a RocksDB instance, and the one thread that commits to it.
 //
-// Writers hand over batches and go on; the committer writes what has gathered as one synced batch and then calls back. Batches
-// are committed in the order in which they came. When a commit fails (disk full, I/O error) every callback in hand gets that
-// status once, `health()` turns bad, and the committer keeps the batches, reopens the database and tries again until it
-// succeeds: what the process holds in memory and what is on disk never part. All rows are puts or deletes of whole values, so
-// repeating a batch that had reached the disk after all changes nothing.
+// Writers hand over batches and go on; the committer writes what has gathered as one synced batch
+// and then calls back. Batches are committed in the order in which they came. When a commit fails
+// (disk full, I/O error) every callback in hand gets that status once, `health()` turns bad, and
+// the committer keeps the batches, reopens the database and tries again until it succeeds: what the
+// process holds in memory and what is on disk never part. All rows are puts or deletes of whole
+// values, so repeating a batch that had reached the disk after all changes nothing.
 #ifndef HELX_SERVER_STORE_STORE_H_
 #define HELX_SERVER_STORE_STORE_H_
 
@@ -62,7 +63,8 @@ class Store {
  public:
   using Done = std::function<void(const absl::Status&)>;
 
-  // Opens or creates the store. FAILED_PRECONDITION when it was written by a newer version; DATA_LOSS when it is damaged.
+  // Opens or creates the store. FAILED_PRECONDITION when it was written by a newer version;
+  // DATA_LOSS when it is damaged.
   static absl::StatusOr<std::unique_ptr<Store>> Open(const StoreOptions& options);
   // Commits what is queued (if the disk allows), then closes.
   ~Store();
@@ -74,23 +76,26 @@ class Store {
 
   struct ScanRange {
     std::string prefix = {};
-    std::string start = {};  // first key to look at (ascending) or to stay below (descending); empty: from the end concerned
+    std::string start = {};  // first key to look at (ascending) or to stay below (descending);
+                             // empty: from the end concerned
     bool descending = false;
   };
   // Visits rows of a prefix in order until `visit` returns false. It sees one snapshot.
-  absl::Status Scan(Family family, const ScanRange& range,
-                    const std::function<bool(std::string_view key, std::string_view value)>& visit) const;
+  absl::Status Scan(
+      Family family, const ScanRange& range,
+      const std::function<bool(std::string_view key, std::string_view value)>& visit) const;
 
-  // Queues a batch; `done` (may be empty) runs on the committer thread once it is synced, or with the error of the first try.
-  // An empty batch is a barrier: it is answered in its turn.
+  // Queues a batch; `done` (may be empty) runs on the committer thread once it is synced, or with
+  // the error of the first try. An empty batch is a barrier: it is answered in its turn.
   void Commit(Writes writes, Done done);
   // The same, waiting. Not for reactors.
   absl::Status CommitAndWait(Writes writes);
-  // Writes at once, unsynced: for chunks that nothing refers to yet. A later commit makes them durable.
+  // Writes at once, unsynced: for chunks that nothing refers to yet. A later commit makes them
+  // durable.
   absl::Status WriteUnsynced(const Writes& writes);
 
-  // OK while commits succeed and the ballast is held; otherwise why new work should be refused (RESOURCE_EXHAUSTED when the
-  // disk is full, UNAVAILABLE otherwise).
+  // OK while commits succeed and the ballast is held; otherwise why new work should be refused
+  // (RESOURCE_EXHAUSTED when the disk is full, UNAVAILABLE otherwise).
   absl::Status health() const;
 
   const std::string& path() const;

@@ -1,5 +1,5 @@
-// Uploads in progress, staged in files so that they can be resumed after a broken connection or a restart. A staged file is not
-// visible to anyone; it becomes a blob after its digest was checked.
+// Uploads in progress, staged in files so that they can be resumed after a broken connection or a
+// restart. A staged file is not visible to anyone; it becomes a blob after its digest was checked.
 #ifndef HELX_SERVER_STORE_UPLOADS_H_
 #define HELX_SERVER_STORE_UPLOADS_H_
 
@@ -26,15 +26,17 @@ struct UploadName {
   friend auto operator<=>(const UploadName&, const UploadName&) = default;
 };
 
-// One connection's hold of an upload. Thread-safe; ends when a newer connection takes the upload over.
+// One connection's hold of an upload. Thread-safe; ends when a newer connection takes the upload
+// over.
 class Upload {
  public:
   ~Upload();
   Upload(const Upload&) = delete;
   Upload& operator=(const Upload&) = delete;
 
-  // Appends `data` at `offset`. OUT_OF_RANGE naming the expected offset when it is not the number of bytes received so far,
-  // INVALID_ARGUMENT beyond the announced size, ABORTED after a takeover, RESOURCE_EXHAUSTED when the disk is full.
+  // Appends `data` at `offset`. OUT_OF_RANGE naming the expected offset when it is not the number
+  // of bytes received so far, INVALID_ARGUMENT beyond the announced size, ABORTED after a takeover,
+  // RESOURCE_EXHAUSTED when the disk is full.
   absl::Status Append(int64_t offset, std::string_view data);
   int64_t received() const;
   const UploadName& name() const { return name_; }
@@ -62,8 +64,8 @@ class Uploads {
   // Opens an upload, new or left behind.
   absl::StatusOr<std::shared_ptr<Upload>> Open(const UploadName& name);
 
-  // Checks the digest of a complete upload and stores it. `done` gets INVALID_ARGUMENT on a mismatch, and the staged bytes are
-  // dropped. It may run on another thread.
+  // Checks the digest of a complete upload and stores it. `done` gets INVALID_ARGUMENT on a
+  // mismatch, and the staged bytes are dropped. It may run on another thread.
   void Finish(std::shared_ptr<Upload> upload, Store::Done done);
 
   // A blob that came whole in one message: the same without staging.

@@ -1,5 +1,8 @@
 #include "server/telemetry/grpc_metrics.h"
 
+#include <google/protobuf/descriptor.h>
+
+#include <algorithm>
 #include <chrono>
 #include <string>
 
@@ -29,24 +32,44 @@ const char* TypeOf(ServerRpcInfo::Type type) {
   }
 }
 
+// Whether "/helx.v1.Service/Method" is a method of the wire contract.
+bool IsInContract(const std::string& path) {
+  std::string name = path.substr(1);
+  std::replace(name.begin(), name.end(), '/', '.');
+  return google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(name) != nullptr;
+}
+
+bool IsOfGrpc(const std::string& path) {
+  return path == "/grpc.health.v1.Health/Check" || path == "/grpc.health.v1.Health/Watch" ||
+         path == "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
+}
+
 // Lives as long as its call.
 class CallCounter : public grpc::experimental::Interceptor {
  public:
-  CallCounter(Metrics* metrics, Metrics::Method& method, ClientActivity* activity)
-      : metrics_(metrics), method_(method), activity_(activity), start_(SteadyMicros()) {
+  CallCounter(Metrics* metrics, Metrics::Method& method, CallActivity* activity, bool ours,
+              bool by_client)
+      : metrics_(metrics),
+        method_(method),
+        activity_(activity),
+        ours_(ours),
+        by_client_(by_client),
+        start_(SteadyMicros()) {
     method_.started->Increment();
-    if (activity_ != nullptr) {
-      ++activity_->open;
-      activity_->last_ms = start_ / 1000;
+    ++activity_->open;
+    if (by_client_) {
+      ++activity_->client_open;
+      activity_->client_last_ms = start_ / 1000;
     }
   }
   ~CallCounter() override {
     // A call that never came to send a status was cancelled.
     if (!handled_) metrics_->Handled(method_, 1, Seconds());
-    if (activity_ != nullptr) {
-      activity_->last_ms = SteadyMicros() / 1000;
-      --activity_->open;
+    if (by_client_) {
+      activity_->client_last_ms = SteadyMicros() / 1000;
+      --activity_->client_open;
     }
+    --activity_->open;
   }
 
   void Intercept(InterceptorBatchMethods* methods) override {
@@ -59,6 +82,14 @@ class CallCounter : public grpc::experimental::Interceptor {
     }
     if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS)) {
       handled_ = true;
+      // All of our methods are implemented: gRPC answers so, without a word, when it cannot decode
+      // a request.
+      if (ours_ && methods->GetSendStatus().error_code() == grpc::StatusCode::UNIMPLEMENTED) {
+        methods->ModifySendStatus(
+            grpc::Status(grpc::StatusCode::INVALID_ARGUMENT,
+                         "the request cannot be decoded: it is not a message of this method, or a "
+                         "string in it is not UTF-8"));
+      }
       metrics_->Handled(method_, methods->GetSendStatus().error_code(), Seconds());
     }
     methods->Proceed();
@@ -69,7 +100,9 @@ class CallCounter : public grpc::experimental::Interceptor {
 
   Metrics* const metrics_;
   Metrics::Method& method_;
-  ClientActivity* const activity_;
+  CallActivity* const activity_;
+  const bool ours_;
+  const bool by_client_;
   const int64_t start_;
   bool handled_ = false;
 };
@@ -79,14 +112,13 @@ class CallCounter : public grpc::experimental::Interceptor {
 grpc::experimental::Interceptor* GrpcMetrics::CreateServerInterceptor(ServerRpcInfo* info) {
   const std::string path = info->method();  // "/helx.v1.Jobs/Get"
   const size_t slash = path.rfind('/');
+  const bool ours = slash != std::string::npos && slash > 0 && IsInContract(path);
   // Unknown methods share one series: a caller must not be able to make new ones.
-  const bool known = slash != std::string::npos && slash > 0 &&
-                     (path.rfind("/helx.v1.", 0) == 0 || path.rfind("/grpc.", 0) == 0);
+  const bool known = ours || IsOfGrpc(path);
   const std::string service = known ? path.substr(1, slash - 1) : "unknown";
   const std::string method = known ? path.substr(slash + 1) : "unknown";
-  const bool by_client = service.rfind("helx.v1.", 0) == 0 && service != "helx.v1.Worker";
   return new CallCounter(metrics_, metrics_->MethodOf(TypeOf(info->type()), service, method),
-                         by_client ? activity_ : nullptr);
+                         activity_, ours, ours && service != "helx.v1.Worker");
 }
 
 }  // namespace helx::server

@@ -13,8 +13,8 @@ namespace {
 
 spdlog::logger& Logger() {
   static const std::shared_ptr<spdlog::logger> logger = [] {
-    auto out = std::make_shared<spdlog::logger>(
-        "helxd", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    auto out = std::make_shared<spdlog::logger>("helxd",
+                                                std::make_shared<spdlog::sinks::stderr_sink_mt>());
     out->set_pattern("%v");
     out->flush_on(spdlog::level::debug);
     return out;

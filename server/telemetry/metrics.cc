@@ -16,11 +16,10 @@ const prometheus::Histogram::BucketBoundaries kRpcBuckets = {
 
 // The names of go-grpc-middleware: status codes in CamelCase.
 constexpr const char* kCodes[] = {
-    "OK",           "Canceled",          "Unknown",            "InvalidArgument",
-    "DeadlineExceeded", "NotFound",      "AlreadyExists",      "PermissionDenied",
-    "ResourceExhausted", "FailedPrecondition", "Aborted",      "OutOfRange",
-    "Unimplemented", "Internal",         "Unavailable",        "DataLoss",
-    "Unauthenticated"};
+    "OK",       "Canceled",       "Unknown",          "InvalidArgument",   "DeadlineExceeded",
+    "NotFound", "AlreadyExists",  "PermissionDenied", "ResourceExhausted", "FailedPrecondition",
+    "Aborted",  "OutOfRange",     "Unimplemented",    "Internal",          "Unavailable",
+    "DataLoss", "Unauthenticated"};
 
 constexpr const char* kKinds[] = {"unspecified", "freeze", "build", "run"};
 
@@ -61,8 +60,8 @@ Metrics::Metrics(const std::string& version, const std::string& commit)
   }
   queue_seconds_ = &Histograms(r, "helx_job_queue_seconds", "Time of one spell in the queue.")
                         .Add({}, kJobBuckets);
-  lease_seconds_ = &Histograms(r, "helx_lease_seconds", "How long leases were held.")
-                        .Add({}, kJobBuckets);
+  lease_seconds_ =
+      &Histograms(r, "helx_lease_seconds", "How long leases were held.").Add({}, kJobBuckets);
   finished_ = &Counters(r, "helx_jobs_finished_total", "Jobs that reached a terminal phase.");
   auto& cache = Counters(r, "helx_cache_hits_total", "Actions answered from the cache.");
   auto& dedup = Counters(r, "helx_dedup_hits_total", "Jobs that joined an action in flight.");
@@ -73,8 +72,8 @@ Metrics::Metrics(const std::string& version, const std::string& commit)
   retries_ = &Counters(r, "helx_job_retries_total", "Attempts of actions after the first.").Add({});
   expired_ = &Counters(r, "helx_leases_expired_total", "Leases whose worker was lost.").Add({});
   workers_ = &Gauges(r, "helx_workers", "Workers heard of within a minute.").Add({});
-  oldest_ = &Gauges(r, "helx_queue_oldest_seconds", "How long the oldest queued job has waited.")
-                 .Add({});
+  oldest_ =
+      &Gauges(r, "helx_queue_oldest_seconds", "How long the oldest queued job has waited.").Add({});
   writable_ = &Gauges(r, "helx_store_writable", "1 while the store accepts new work.").Add({});
   rpc_started_ = &Counters(r, "grpc_server_started_total", "RPCs started.");
   rpc_handled_ = &Counters(r, "grpc_server_handled_total", "RPCs ended, by status code.");

@@ -61,7 +61,7 @@ class Metrics : public SchedulerObserver {
  private:
   std::shared_ptr<prometheus::Registry> registry_;
   std::unique_ptr<prometheus::Exposer> exposer_;
-  std::array<prometheus::Gauge*, 13> jobs_{};           // by phase; null for terminal ones
+  std::array<prometheus::Gauge*, 13> jobs_{};  // by phase; null for terminal ones
   std::array<prometheus::Histogram*, 13> phase_seconds_{};
   prometheus::Histogram* queue_seconds_;
   prometheus::Histogram* lease_seconds_;

@@ -92,9 +92,7 @@ void Submitter(int id, const std::string& address, const client::PreparedExperim
 
 TEST(Crash, NoAcknowledgedJobIsLostOrStuck) {
   HELX_NEED_MODELS();
-  ServiceOptions service_options;
-  service_options.arguments = {"--queue-limit-seconds", "3600"};
-  Service service(service_options);
+  Service service;
   ASSERT_NO_FATAL_FAILURE(service.Start());
   ExperimentOptions one;
   one.cases = 1;

@@ -53,8 +53,9 @@ TEST(MainJob, TenModelsEqualTheGoldensOnTheEmulatedM55) {
     const CommandResult run =
         service.Helxctl({"run", "-c", model + ".yaml", "-o", "out", "--json"});
     ASSERT_EQ(run.exit_code, 0) << run.out << run.err << service.Log();
-    ASSERT_EQ(run.json()["jobs"].size(), experiment.cases.size());
-    for (const Json& job : run.json()["jobs"]) EXPECT_EQ(job["assessment"], "match");
+    const Json answer = run.json();
+    ASSERT_EQ(answer["jobs"].size(), experiment.cases.size());
+    for (const Json& job : answer["jobs"]) EXPECT_EQ(job["assessment"], "match");
     for (const GoldenCase& golden : experiment.cases) {
       const std::string bundle = service.folder() + "/out/" + model + "/" + golden.run;
       for (size_t o = 0; o < golden.outputs.size(); ++o) {
@@ -172,8 +173,9 @@ TEST(MainJob, MalformedModelsAreRefusedOrRun) {
   }
   WriteExperiment(service, "malformed", yaml);
   const CommandResult submit = service.Helxctl({"submit", "malformed.yaml", "--wait", "--json"});
-  ASSERT_TRUE(submit.json().contains("jobs")) << submit.out << submit.err;
-  for (const Json& job : submit.json()["jobs"]) {
+  const Json answer = submit.json();
+  ASSERT_TRUE(answer.contains("jobs")) << submit.out << submit.err;
+  for (const Json& job : answer["jobs"]) {
     if (job["phase"] == "SUCCEEDED") {
       ++ran;
       continue;
@@ -190,6 +192,52 @@ TEST(MainJob, MalformedModelsAreRefusedOrRun) {
   WriteExperiment(service, "after",
                   MakeGoldenExperiment(ModelsFolder(), "tflm_hello_world_int8", options).yaml);
   EXPECT_EQ(service.Helxctl({"submit", "after.yaml", "--wait"}).exit_code, 0);
+}
+
+// Without the compiler or the emulator every job ends with one error that names what to install.
+TEST(MainJob, AMissingToolIsNamed) {
+  const std::map<std::string, std::string> missing = {{"arm-none-eabi-gcc", "gcc-arm-none-eabi"},
+                                                      {"qemu-system-arm", "qemu-system-arm"}};
+  for (const auto& [program, package] : missing) {
+    SCOPED_TRACE(program);
+    ScratchFolder tools;
+    for (const std::string name : {"bwrap", "true", "arm-none-eabi-gcc", "arm-none-eabi-ar",
+                                   "arm-none-eabi-objcopy", "qemu-system-arm", "dpkg-query"}) {
+      if (name != program && fs::exists("/usr/bin/" + name)) {
+        fs::create_symlink("/usr/bin/" + name, tools.path() + "/" + name);
+      }
+    }
+    ServiceOptions options;
+    options.workers = 1;
+    options.environment = {"PATH=" + tools.path()};
+    Service service(options);
+    ASSERT_NO_FATAL_FAILURE(service.Start());
+    const std::string digits = std::string(HELX_SOURCE_DIR) + "/corpus/models/digits/digits.tflite";
+    WriteExperiment(service, "digits", "name: digits\nmodel: " + digits + "\n");
+    const CommandResult submit = service.Helxctl({"submit", "digits.yaml", "--wait", "--json"});
+    EXPECT_EQ(submit.exit_code, 7) << submit.out << submit.err;
+    const Json answer = submit.json();
+    ASSERT_TRUE(answer.contains("jobs")) << submit.out;
+    EXPECT_EQ(answer["jobs"][0]["failure"]["fault"], "INFRA") << answer.dump(2);
+    const std::string message = answer["jobs"][0]["failure"]["message"];
+    EXPECT_NE(message.find(package), std::string::npos) << message;
+  }
+}
+
+TEST(MainJob, AnUnknownEngineOrPlatformIsRefusedWithTheNearestName) {
+  Service service;
+  ASSERT_NO_FATAL_FAILURE(service.Start());
+  const std::string digits = std::string(HELX_SOURCE_DIR) + "/corpus/models/digits/digits.tflite";
+  WriteExperiment(service, "engine",
+                  "name: e\nmodel: " + digits + "\ndefaults: {engine: bultin}\n");
+  const CommandResult engine = service.Helxctl({"submit", "engine.yaml", "--wait", "--json"});
+  EXPECT_EQ(engine.exit_code, 2) << engine.out << engine.err;
+  EXPECT_NE(engine.out.find("builtin"), std::string::npos) << engine.out;
+  WriteExperiment(service, "platform",
+                  "name: p\nmodel: " + digits + "\ndefaults: {platform: corstone-30}\n");
+  const CommandResult platform = service.Helxctl({"submit", "platform.yaml", "--wait", "--json"});
+  EXPECT_EQ(platform.exit_code, 2) << platform.out << platform.err;
+  EXPECT_NE(platform.out.find("corstone-300"), std::string::npos) << platform.out;
 }
 
 }  // namespace

@@ -49,8 +49,8 @@ TEST_F(ServerBlobsTest, EverySizeComesBack) {
     const std::string content = RandomBytes(size, size + 1);
     const Digest digest = DigestOf(std::string_view(content));
     int64_t committed = -1;
-    const grpc::Status status = client_->Write(Client::UploadName(digest), content, 0, true,
-                                               &committed);
+    const grpc::Status status =
+        client_->Write(Client::UploadName(digest), content, 0, true, &committed);
     ASSERT_TRUE(status.ok()) << size << ": " << status.error_message();
     EXPECT_EQ(committed, static_cast<int64_t>(size));
     std::string back;
@@ -105,8 +105,7 @@ TEST_F(ServerBlobsTest, WrongOffsetNamesTheRightOne) {
 TEST_F(ServerBlobsTest, DigestMismatchStoresNothing) {
   for (const size_t size : {size_t{100}, size_t{3 << 20}}) {
     const Digest announced = DigestOf(std::string_view(RandomBytes(size, 8)));
-    const grpc::Status status =
-        client_->Write(Client::UploadName(announced), RandomBytes(size, 9));
+    const grpc::Status status = client_->Write(Client::UploadName(announced), RandomBytes(size, 9));
     EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << size;
     std::string content;
     EXPECT_EQ(client_->Read(announced, &content).error_code(), grpc::StatusCode::NOT_FOUND);
@@ -121,8 +120,10 @@ TEST_F(ServerBlobsTest, UploadOfWhatIsThereEndsEarly) {
   const Digest digest = client_->Put(content);
   int64_t committed = 0;
   // The first message decides; the bytes need not follow.
-  EXPECT_TRUE(client_->Write(Client::UploadName(digest, "again"), content.substr(0, 10), 0, false,
-                             &committed).ok());
+  EXPECT_TRUE(
+      client_
+          ->Write(Client::UploadName(digest, "again"), content.substr(0, 10), 0, false, &committed)
+          .ok());
   EXPECT_EQ(committed, 2 << 20);
 }
 
@@ -130,7 +131,8 @@ TEST_F(ServerBlobsTest, BadNamesAndSizesAreRefused) {
   const std::string hash(64, 'a');
   for (const std::string& name :
        {std::string(), std::string("default/uploads/u/blobs/xyz/1"),
-        "default/uploads/u/blobs/" + hash + "/-1", "default/uploads/u/blobs/" + hash + "/2147483649",
+        "default/uploads/u/blobs/" + hash + "/-1",
+        "default/uploads/u/blobs/" + hash + "/2147483649",
         "default/uploads/u/blobs/" + hash + "/99999999999999999999",
         "default/uploads/../blobs/" + hash + "/1", "default/uploads/a.b/blobs/" + hash + "/1",
         "../uploads/u/blobs/" + hash + "/1", "default/uploads/u/blobs/" + hash + "/1/2"}) {

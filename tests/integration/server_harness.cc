@@ -45,17 +45,20 @@ std::string FileText(const std::string& path) {
 
 }  // namespace
 
-Daemon::Daemon(std::vector<std::string> extra)
-    : data_(folder_.path() + "/data"), extra_(std::move(extra)), address_("127.0.0.1:0") {}
+Daemon::Daemon(std::vector<std::string> extra, Transport transport)
+    : data_(folder_.path() + "/data"),
+      extra_(std::move(extra)),
+      address_(transport == Transport::kTcp ? "127.0.0.1:0"
+                                            : "unix:" + folder_.path() + "/run/helxd.sock") {}
 
 Daemon::~Daemon() {
   if (pid_ > 0) Kill();
 }
 
 bool Daemon::Start() {
-  std::vector<std::string> words = {kHelxd,      "--listen",  address_, "--data-dir",     data_,
-                                    "--workers", "0",         "--insecure",
-                                    "--ballast-bytes", "1048576"};
+  std::vector<std::string> words = {
+      kHelxd,      "--listen", address_,     "--data-dir",      data_,
+      "--workers", "0",        "--insecure", "--ballast-bytes", "1048576"};
   words.insert(words.end(), extra_.begin(), extra_.end());
   int out[2];
   if (pipe2(out, O_CLOEXEC) != 0) return false;
@@ -112,9 +115,10 @@ int RunProgram(const std::vector<std::string>& words, std::string* output) {
 Client::Client(const std::string& address, int receive_limit_bytes) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(receive_limit_bytes);
-  // Restarted servers are found again at once.
+  // Restarted servers are found again at once; the second is how long one attempt to connect may
+  // take.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   channel = grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);

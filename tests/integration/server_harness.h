@@ -26,10 +26,14 @@ namespace helx::server {
 // helxd with --workers 0 in its own data folder.
 class Daemon {
  public:
-  explicit Daemon(std::vector<std::string> extra = {});
+  // Listens on a UNIX socket, or on a TCP port of loopback. The port of a killed daemon may go to
+  // somebody else.
+  enum class Transport { kUnix, kTcp };
+  explicit Daemon(std::vector<std::string> extra = {}, Transport transport = Transport::kUnix);
   ~Daemon();
 
-  // Starts the process and waits for its address; false when it ended instead. The address stays the same over restarts.
+  // Starts the process and waits for its address; false when it ended instead. The address stays
+  // the same over restarts.
   bool Start();
   void Kill() { End(9); }
   // Exit code, or -signal.
@@ -81,11 +85,14 @@ struct Client {
   std::unique_ptr<v1::Worker::Stub> worker;
 };
 
-// A worker with both lanes. What it does with an action is up to `script`; the default freezes, builds and runs at once.
+// A worker with both lanes. What it does with an action is up to `script`; the default freezes,
+// builds and runs at once.
 class ScriptedWorker {
  public:
-  // Fills the outcome; may block (stop() tells when to give up). Returning false: the worker dies without a word.
-  using Script = std::function<bool(ScriptedWorker&, const v1::ExecuteAction&, v1::CompleteRequest*)>;
+  // Fills the outcome; may block (stop() tells when to give up). Returning false: the worker dies
+  // without a word.
+  using Script =
+      std::function<bool(ScriptedWorker&, const v1::ExecuteAction&, v1::CompleteRequest*)>;
 
   ScriptedWorker(const std::string& address, std::string name, Script script = nullptr,
                  std::string session = "s1");

@@ -1,9 +1,11 @@
-// The traps of this stack (ports, message sizes, UTF-8, status texts, slow readers, shutdown), and the process around it all.
+// The traps of this stack (ports, message sizes, UTF-8, status texts, slow readers, shutdown), and
+// the process around it all.
 #include <gmock/gmock.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -87,18 +89,22 @@ std::string HttpGet(const std::string& address, const std::string& path) {
 }
 
 TEST(ServerTrapsTest, SecondDaemonOnAPortOrAFolderExitsWithTheReason) {
-  Daemon daemon;
+  Daemon daemon({}, Daemon::Transport::kTcp);
   ASSERT_TRUE(daemon.Start());
   TempFolder other;
   std::string output;
   EXPECT_NE(RunProgram({kHelxd, "--listen", daemon.address(), "--insecure", "--workers", "0",
-                        "--data-dir", other.path()}, &output), 0);
+                        "--data-dir", other.path()},
+                       &output),
+            0);
   EXPECT_THAT(output, HasSubstr("cannot listen on " + daemon.address()));
   output.clear();
   EXPECT_NE(RunProgram({kHelxd, "--listen", "127.0.0.1:0", "--insecure", "--workers", "0",
-                        "--data-dir", daemon.data_folder()}, &output), 0);
-  EXPECT_THAT(output, HasSubstr("in use by another helxd (process " +
-                                std::to_string(daemon.pid()) + ")"));
+                        "--data-dir", daemon.data_folder()},
+                       &output),
+            0);
+  EXPECT_THAT(output,
+              HasSubstr("in use by another helxd (process " + std::to_string(daemon.pid()) + ")"));
 }
 
 TEST(ServerTrapsTest, FailsClosedWithoutTls) {
@@ -109,12 +115,15 @@ TEST(ServerTrapsTest, FailsClosedWithoutTls) {
                                                         {"nonsense", "unix:PATH and HOST:PORT"}}) {
     std::string output;
     EXPECT_EQ(RunProgram({kHelxd, "--listen", listen, "--workers", "0", "--data-dir",
-                          folder.path() + "/data"}, &output), 2);
+                          folder.path() + "/data"},
+                         &output),
+              2);
     EXPECT_THAT(output, HasSubstr(reason));
   }
   std::string output;
   EXPECT_EQ(RunProgram({kHelxd, "--listen", "127.0.0.1:0", "--insecure", "--workers", "1",
-                        "--worker-binary", "/nonexistent", "--data-dir", folder.path()}, &output),
+                        "--worker-binary", "/nonexistent", "--data-dir", folder.path()},
+                       &output),
             2);
   EXPECT_THAT(output, HasSubstr("--workers 0"));
 }
@@ -149,7 +158,9 @@ TEST(ServerTrapsTest, UnixSocketIsForItsOwnerAlone) {
   chmod((folder.path() + "/run").c_str(), 0755);
   std::string output;
   EXPECT_EQ(RunProgram({kHelxd, "--listen", "unix:" + path, "--workers", "0", "--data-dir",
-                        folder.path() + "/data"}, &output), 2);
+                        folder.path() + "/data"},
+                       &output),
+            2);
   EXPECT_THAT(output, HasSubstr("mode 0700"));
 }
 
@@ -158,8 +169,7 @@ TEST(ServerTrapsTest, MessagesAboveFourMebibytesAreRefusedAndTheServerGoesOn) {
   ASSERT_TRUE(daemon.Start());
   Client client(daemon.address());
   // FreezeRequest.document (field 2): the whole message is field header (5 bytes) + content.
-  for (const auto& [size, code] :
-       std::vector<std::pair<size_t, grpc::StatusCode>>{
+  for (const auto& [size, code] : std::vector<std::pair<size_t, grpc::StatusCode>>{
            {(4 << 20) - 5, grpc::StatusCode::INVALID_ARGUMENT},  // arrives: too large a document
            {(4 << 20) - 4, grpc::StatusCode::RESOURCE_EXHAUSTED},
            {16 << 20, grpc::StatusCode::RESOURCE_EXHAUSTED},
@@ -178,8 +188,11 @@ TEST(ServerTrapsTest, TextThatIsNotUtf8IsRefusedAndTheServerGoesOn) {
   Client client(daemon.address());
   std::string answer;
   // GetJobRequest.name = "jobs/\xff\xfe": protobuf itself refuses a string that is not UTF-8.
-  EXPECT_EQ(Raw(client, "/helx.v1.Jobs/Get", Field(1, "jobs/\xff\xfe"), &answer).error_code(),
-            grpc::StatusCode::INTERNAL);
+  const grpc::Status refused = Raw(client, "/helx.v1.Jobs/Get", Field(1, "jobs/\xff\xfe"), &answer);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(refused.error_message(), HasSubstr("not UTF-8"));
+  EXPECT_EQ(Raw(client, "/helx.v1.Jobs/NoSuch", "", &answer).error_code(),
+            grpc::StatusCode::UNIMPLEMENTED);
   // Digest.hash likewise, deep inside.
   EXPECT_FALSE(
       Raw(client, "/helx.v1.Blobs/FindMissing", Field(2, Field(1, "\xc3\x28")), &answer).ok());
@@ -260,8 +273,6 @@ TEST(ServerTrapsTest, IdleDaemonIsSmallAndSaysHowItIs) {
   EXPECT_EQ(health("helx.v1.Blobs"), 1);  // SERVING
   EXPECT_EQ(health("helx.v1.Jobs"), 2);   // NOT_SERVING: no worker
   EXPECT_EQ(health("nosuch"), -5);        // NOT_FOUND
-  std::string answer;
-  // Reflection: ServerReflectionRequest.list_services (field 7).
   EXPECT_LT(ResidentKiB(daemon.pid()), 80 << 10);
   RecordProperty("idle_rss_kib", static_cast<int>(ResidentKiB(daemon.pid())));
   {
@@ -277,8 +288,7 @@ TEST(ServerTrapsTest, IdleDaemonIsSmallAndSaysHowItIs) {
   const std::string key = "\"metrics\":\"";
   const size_t at = errors.find(key) + key.size();
   ASSERT_NE(at, std::string::npos + key.size()) << errors;
-  const std::string text =
-      HttpGet(errors.substr(at, errors.find('"', at) - at), "/metrics");
+  const std::string text = HttpGet(errors.substr(at, errors.find('"', at) - at), "/metrics");
   EXPECT_THAT(text, HasSubstr("helx_build_info{commit="));
   EXPECT_THAT(text, HasSubstr("helx_jobs{phase=\"queued\"} 0"));
   EXPECT_THAT(text, HasSubstr("helx_jobs_finished_total{fault=\"none\",kind=\"run\",outcome="
@@ -287,6 +297,75 @@ TEST(ServerTrapsTest, IdleDaemonIsSmallAndSaysHowItIs) {
                               "grpc_service=\"helx.v1.Jobs\",grpc_type=\"unary\"} 1"));
   EXPECT_THAT(text, HasSubstr("helx_job_queue_seconds_count"));
   EXPECT_THAT(text, Not(HasSubstr("jobs/")));
+}
+
+// A disk of 192 MiB that this test can fill.
+class SmallDisk {
+ public:
+  SmallDisk() {
+    mounted_ = mount("tmpfs", folder_.path().c_str(), "tmpfs", 0, "size=192m") == 0;
+    if (const char* before = std::getenv("TMPDIR")) before_ = before;
+    if (mounted_) setenv("TMPDIR", folder_.path().c_str(), 1);
+  }
+  ~SmallDisk() {
+    before_.empty() ? unsetenv("TMPDIR") : setenv("TMPDIR", before_.c_str(), 1);
+    if (mounted_) umount(folder_.path().c_str());
+  }
+  bool mounted() const { return mounted_; }
+  void Fill() {
+    std::ofstream file(folder_.path() + "/filler", std::ios::app);
+    const std::string block(4096, 'x');
+    while (file.write(block.data(), 4096).flush()) {
+    }
+  }
+  void Free() { unlink((folder_.path() + "/filler").c_str()); }
+
+ private:
+  TempFolder folder_;
+  bool mounted_ = false;
+  std::string before_;
+};
+
+TEST(ServerTrapsTest, FullDiskRefusesNewWorkEndsTheOldAndHeals) {
+  SmallDisk disk;
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a tmpfs needs root";
+  Daemon daemon({"--ballast-bytes", "50331648"});
+  ASSERT_TRUE(daemon.Start()) << daemon.Errors();
+  Client client(daemon.address());
+  std::atomic<bool> go = false;
+  ScriptedWorker worker(daemon.address(), "w",
+                        [&](ScriptedWorker&, const v1::ExecuteAction&, v1::CompleteRequest* done) {
+                          while (!go) std::this_thread::sleep_for(5ms);
+                          done->mutable_failure()->set_fault(v1::USER);
+                          done->mutable_failure()->set_code("unsupported_operator");
+                          return true;
+                        });
+  v1::Job running;
+  ASSERT_TRUE(client.Submit(client.Request("model"), &running).ok());
+  disk.Fill();
+  // Small rows go into the log's last pages for a while; then the disk is felt.
+  grpc::Status status;
+  for (int i = 0; i < 2000 && status.ok(); ++i) {
+    const std::string content = std::to_string(i) + std::string(20'000, 'y');
+    status = client.Write(Client::UploadName(DigestOf(std::string_view(content))), content);
+  }
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED) << status.error_message();
+  EXPECT_THAT(status.error_message(), HasSubstr("disk"));
+  v1::Job refused;
+  status = client.Submit(client.Request("model"), &refused);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED) << status.error_message();
+  // The ballast is enough to record how the running job ends.
+  go = true;
+  EXPECT_EQ(client.Wait(running.name()).phase(), v1::FAILED) << daemon.Errors();
+  disk.Free();
+  for (int i = 0; i < 300; ++i) {
+    status = client.Submit(client.Request("another"), &refused);
+    if (status.ok()) break;
+    std::this_thread::sleep_for(100ms);
+  }
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(client.Wait(refused.name()).phase(), v1::FAILED);
+  EXPECT_EQ(daemon.End(SIGTERM), 0);
 }
 
 TEST(ServerTrapsTest, IdleExit) {

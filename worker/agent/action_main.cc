@@ -45,5 +45,5 @@ int main(int argc, char** argv) {
   helx::agent::RunAction(context);
   std::error_code ignored;
   std::filesystem::remove_all(work, ignored);
-  return 0;
+  _exit(0);  // everything is written; destructors of libraries would only cost time
 }

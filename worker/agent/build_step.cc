@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <thread>
 
 #include "core/base/file.h"
 #include "core/base/hex.h"
@@ -58,7 +59,29 @@ void EmitObjects(const std::string& folder, const ActionContext& context) {
   }
 }
 
-bool IsSource(const std::string& name) { return name.ends_with(".c") || name.ends_with(".h"); }
+// The model's code (unless its objects are cached) and the request's constants, at once: neither needs the other.
+absl::Status Compile(const engine::Toolchain& toolchain, const engine::GeneratedModel& model,
+                     const std::string& constants, const target::Board& board,
+                     const std::string& cached_objects, const std::string& model_folder,
+                     const std::string& link_folder, const ActionContext& context,
+                     std::vector<engine::RecordedCommand>* commands) {
+  std::vector<engine::RecordedCommand> request_commands;
+  absl::Status request_status;
+  std::thread request([&] {
+    request_status = toolchain.CompileRequest(constants, board, link_folder, &request_commands);
+  });
+  absl::Status model_status;
+  const bool cached = UseObjects(cached_objects, model_folder);
+  if (!cached) model_status = toolchain.CompileModel(model, board, model_folder, commands);
+  request.join();
+  commands->insert(commands->end(), request_commands.begin(), request_commands.end());
+  HELX_RETURN_IF_ERROR(model_status);
+  HELX_RETURN_IF_ERROR(request_status);
+  if (!cached) EmitObjects(model_folder, context);
+  return absl::OkStatus();
+}
+
+bool IsSource(const std::string& name) { return name.ends_with(".c") || name.ends_with(".h") || name.ends_with(".S"); }
 
 absl::Status AddBuildFiles(const engine::GeneratedModel& model, const engine::LinkedImage& image,
                            const std::string& constants,
@@ -69,6 +92,10 @@ absl::Status AddBuildFiles(const engine::GeneratedModel& model, const engine::Li
   HELX_ASSIGN_OR_RETURN(const std::string map, ReadFile(image.map_path));
   HELX_RETURN_IF_ERROR(
       writer->Add("build/model.map", map, "text/plain", ArtifactRole::kEvidence));
+  const std::string script = image.map_path.substr(0, image.map_path.rfind('/')) + "/model.ld";
+  HELX_ASSIGN_OR_RETURN(const std::string layout, ReadFile(script));
+  HELX_RETURN_IF_ERROR(
+      writer->Add("build/src/model.ld", layout, "text/plain", ArtifactRole::kEvidence));
   HELX_RETURN_IF_ERROR(writer->Add("build/memory.json", PrettyJson(model.memory),
                                    "application/json", ArtifactRole::kEvidence));
   for (const auto& [name, content] : model.files) {
@@ -109,14 +136,11 @@ absl::StatusOr<Json> BuildStep(const ActionInput& input, const ActionContext& co
     fs::create_directories(folder, error);
     if (error) return absl::UnavailableError("cannot create " + folder + ": " + error.message());
   }
-  if (!UseObjects(input.folder + "/objects", model_folder)) {
-    HELX_RETURN_IF_ERROR(toolchain.CompileModel(model, *board, model_folder, &commands));
-    EmitObjects(model_folder, context);
-  }
   HELX_ASSIGN_OR_RETURN(const std::string constants, Constants(request.tensors));
-  const auto image =
-      toolchain.LinkImage(model, constants, *board, context.kernels_folder + "/" + kernels,
-                          model_folder, link_folder, &commands);
+  HELX_RETURN_IF_ERROR(Compile(toolchain, model, constants, *board, input.folder + "/objects",
+                               model_folder, link_folder, context, &commands));
+  const auto image = toolchain.LinkObjects(model, *board, context.kernels_folder + "/" + kernels,
+                                           model_folder, link_folder, &commands);
   if (absl::IsOutOfRange(image.status())) {
     return FailureOutcome("USER", "does_not_fit", MessageOf(image.status()));
   }

@@ -1,9 +1,12 @@
 #include "worker/agent/executor.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <mutex>
 #include <set>
+#include <thread>
 
 #include <spdlog/spdlog.h>
 
@@ -21,6 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kBlobCacheBytes = int64_t{512} << 20;
 constexpr int64_t kObjectCacheBytes = int64_t{256} << 20;
+constexpr size_t kParallelUploads = 8;
 constexpr size_t kMessageBytes = 1024;  // a Failure's message; longer text is in the log
 
 // A folder that goes away with its owner.
@@ -201,7 +205,8 @@ class Executor::Impl {
     std::vector<Digest> blobs = TensorBlobs(request);
     if (action.kind() == v1::ACTION_KIND_BUILD) {
       blobs.push_back(request.model);
-      HELX_RETURN_IF_ERROR(LinkObjects(request, folder));
+      HELX_RETURN_IF_ERROR(MakeFolder(folder + "/objects"));
+      if (!action.no_cache()) HELX_RETURN_IF_ERROR(LinkObjects(request, folder));
     } else {
       HELX_RETURN_IF_ERROR(FetchBuild(action, folder, transfer));
     }
@@ -252,7 +257,6 @@ class Executor::Impl {
 
   // Objects of the same model from an earlier build: an index file names them by digest.
   absl::Status LinkObjects(const FrozenRequest& request, const std::string& folder) {
-    HELX_RETURN_IF_ERROR(MakeFolder(folder + "/objects"));
     HELX_ASSIGN_OR_RETURN(const std::string key, ObjectKey(request));
     const auto index = ReadFile(ObjectIndex(key), 1 << 20);
     if (!index.ok()) return absl::OkStatus();
@@ -297,12 +301,25 @@ class Executor::Impl {
     std::vector<Digest> digests;
     for (const auto& [digest, content] : contents) digests.push_back(digest);
     HELX_ASSIGN_OR_RETURN(const std::vector<Digest> missing, transfer->FindMissing(digests));
-    for (const Digest& digest : missing) {
-      const auto content = contents.find(digest);
-      if (content == contents.end()) return Internal("the server asked for an unknown blob");
-      HELX_RETURN_IF_ERROR(transfer->Upload(digest, *content->second));
-    }
-    return absl::OkStatus();
+    // Each upload waits for the store's disk: several at a time share that wait.
+    std::atomic<size_t> next{0};
+    std::mutex mutex;
+    absl::Status first;
+    const auto work = [&] {
+      for (size_t i = next++; i < missing.size(); i = next++) {
+        const auto content = contents.find(missing[i]);
+        const absl::Status status =
+            content == contents.end() ? Internal("the server asked for an unknown blob")
+                                      : transfer->Upload(missing[i], *content->second);
+        std::lock_guard lock(mutex);
+        if (first.ok()) first = status;
+      }
+    };
+    std::vector<std::thread> threads;
+    for (size_t i = 1; i < std::min(missing.size(), kParallelUploads); ++i) threads.emplace_back(work);
+    work();
+    for (std::thread& thread : threads) thread.join();
+    return first;
   }
 
   absl::Status PublishFreeze(const ActionResult& result, rpc::BlobTransfer* transfer,
@@ -317,7 +334,7 @@ class Executor::Impl {
     HELX_RETURN_IF_ERROR(UploadMissing({{digest, &file->second}}, transfer));
     v1::ActionOutput* output = completion->mutable_output();
     *output->mutable_frozen_request() = rpc::ToProto(digest);
-    HELX_ASSIGN_OR_RETURN(*output->mutable_build_key(), request.BuildKey());
+    HELX_ASSIGN_OR_RETURN(*output->mutable_build_key(), request.BuildBundleKey());
     if (request.execute) {
       HELX_ASSIGN_OR_RETURN(*output->mutable_run_key(), request.RunKey());
     }

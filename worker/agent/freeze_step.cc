@@ -20,6 +20,13 @@ Json Refusal(const std::vector<engine::Violation>& violations, std::string_view 
   return outcome;
 }
 
+// The same for one finding of the document or request; its message begins with the key path it is about.
+Json Refusal(const absl::Status& status, std::string_view default_code) {
+  const std::string code = ErrorCodeOf(status), message = MessageOf(status);
+  const std::string subject = message.substr(0, std::min(message.find(": "), message.size()));
+  return Refusal({{code.empty() ? std::string(default_code) : code, subject, message}}, message);
+}
+
 std::string Names(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
@@ -62,11 +69,7 @@ absl::StatusOr<Json> FreezeStep(const ActionInput& input, const ActionContext& c
   HELX_ASSIGN_OR_RETURN(const std::string text,
                         ReadFile(input.folder + "/document.json", 2u << 20));
   const auto document = ParseJobDocument(text);
-  if (!document.ok()) {
-    const std::string code = ErrorCodeOf(document.status());
-    return FailureOutcome("USER", code.empty() ? "malformed_document" : code,
-                          MessageOf(document.status()));
-  }
+  if (!document.ok()) return Refusal(document.status(), "malformed_document");
   Tools tools;
   const absl::Status found = FindTools(input.catalogue, document->job, &tools);
   if (!found.ok()) return FailureOutcome("USER", ErrorCodeOf(found), MessageOf(found));
@@ -94,9 +97,7 @@ absl::StatusOr<Json> FreezeStep(const ActionInput& input, const ActionContext& c
     if (!absl::IsInvalidArgument(request.status()) && !absl::IsOutOfRange(request.status())) {
       return request.status();
     }
-    const std::string code = ErrorCodeOf(request.status());
-    return FailureOutcome("USER", code.empty() ? "request_refused" : code,
-                          MessageOf(request.status()));
+    return Refusal(request.status(), "request_refused");
   }
   HELX_ASSIGN_OR_RETURN(const std::string canonical, request->Canonical());
   context.emit(RecordType::kFile, "request.json", canonical);

@@ -43,7 +43,7 @@ std::string Causes(uint32_t cfsr, uint32_t hfsr) {
   } kCauses[] = {
       {1u << 0, "instruction fetch from memory that is not code"},
       {1u << 1, "access outside the memory map, to address 0, or a write to constants"},
-      {1u << 4, "exception stacking outside the stack"},
+      {1u << 4, "stack overflow (the exception's frame did not fit)"},
       {1u << 8, "bus error on an instruction fetch"},
       {1u << 9, "bus error on data"},
       {1u << 10, "imprecise bus error"},

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/model/reader.h"
+#include "worker/engine/dead_channels.h"
 #include "worker/engine/placer.h"
 
 namespace helx::engine {
@@ -184,6 +185,9 @@ std::optional<Program> BuildProgram(std::span<const uint8_t> bytes, const target
   if (violations->size() > kMaxViolations) violations->resize(kMaxViolations);
   if (!violations->empty()) return std::nullopt;
 
+  // Helium and DSP kernels compute four channels at once.
+  RemoveDeadChannels(program.prepared.model, 0, program.prepared.folded[0],
+                     board.isa == target::Isa::kPortable ? 1 : 4, &program.prepared.storage);
   if (!Lowerer(&program, board).Run()) {
     violations->push_back({"does_not_fit", "subgraph 0",
                            "more than " + std::to_string(kMaxSteps) +

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <thread>
 
 #include "core/base/file.h"
 #include "core/base/hex.h"
@@ -289,14 +290,52 @@ absl::Status Toolchain::CompileModel(const GeneratedModel& model, const target::
   std::vector<std::string> argv = CompilerCommand(compiler_, board, folder);
   Append(&argv, kModelFlags);
   Append(&argv, std::vector<std::string>{"-I" + KernelsDirectory(),
-                                         "-I" + runner::SourceDirectory(), "-c", "model.c"});
-  if (model.files.contains("weights.S")) argv.push_back("weights.S");
-  return RunOrFail("compiling the model", folder, std::move(argv), commands);
+                                         "-I" + runner::SourceDirectory(), "-c"});
+  std::vector<std::string> code = argv;
+  code.push_back("model.c");
+  if (!model.files.contains("weights.S")) {
+    return RunOrFail("compiling the model", folder, std::move(code), commands);
+  }
+  // Beside the code, since neither needs the other; on record in a fixed order.
+  argv.push_back("weights.S");
+  std::vector<RecordedCommand> weights_commands;
+  absl::Status weights_status;
+  std::thread weights([&] {
+    weights_status = RunOrFail("assembling the weights", folder, std::move(argv), &weights_commands);
+  });
+  const absl::Status code_status =
+      RunOrFail("compiling the model", folder, std::move(code), commands);
+  weights.join();
+  if (commands != nullptr) {
+    commands->insert(commands->end(), weights_commands.begin(), weights_commands.end());
+  }
+  HELX_RETURN_IF_ERROR(code_status);
+  return weights_status;
+}
+
+absl::Status Toolchain::CompileRequest(const std::string& request_constants,
+                                       const target::Board& board, const std::string& folder,
+                                       std::vector<RecordedCommand>* commands) const {
+  HELX_RETURN_IF_ERROR(WriteFile(folder + "/request.c", request_constants));
+  // A step of its own: in one with the link, the compiler's random temporary name would enter the map.
+  std::vector<std::string> argv = CompilerCommand(compiler_, board, folder);
+  Append(&argv, runner::CompileFlags());
+  Append(&argv,
+         std::vector<std::string>{"-I" + runner::SourceDirectory(), "-c", "request.c"});
+  return RunOrFail("compiling the request's constants", folder, std::move(argv), commands);
 }
 
 absl::StatusOr<LinkedImage> Toolchain::LinkImage(
     const GeneratedModel& model, const std::string& request_constants, const target::Board& board,
     const std::string& kernels_folder, const std::string& model_folder, const std::string& folder,
+    std::vector<RecordedCommand>* commands) const {
+  HELX_RETURN_IF_ERROR(CompileRequest(request_constants, board, folder, commands));
+  return LinkObjects(model, board, kernels_folder, model_folder, folder, commands);
+}
+
+absl::StatusOr<LinkedImage> Toolchain::LinkObjects(
+    const GeneratedModel& model, const target::Board& board, const std::string& kernels_folder,
+    const std::string& model_folder, const std::string& folder,
     std::vector<RecordedCommand>* commands) const {
   const int64_t weight_bytes = MemoryFigure(model, "weight_bytes");
   const int64_t arena_bytes =
@@ -310,17 +349,7 @@ absl::StatusOr<LinkedImage> Toolchain::LinkImage(
     return DoesNotFit(board, region, static_cast<uint64_t>(arena ? arena_bytes : weight_bytes),
                       RegionBytes(board, region));
   }
-  HELX_RETURN_IF_ERROR(WriteFile(folder + "/request.c", request_constants));
-
-  // A step of its own: in one with the link, the compiler's random temporary name would enter the map.
   std::vector<std::string> argv = CompilerCommand(compiler_, board, folder);
-  Append(&argv, runner::CompileFlags());
-  Append(&argv,
-         std::vector<std::string>{"-I" + runner::SourceDirectory(), "-c", "request.c"});
-  HELX_RETURN_IF_ERROR(
-      RunOrFail("compiling the request's constants", folder, std::move(argv), commands));
-
-  argv = CompilerCommand(compiler_, board, folder);
   Append(&argv, std::vector<std::string>{"request.o", model_folder + "/model.o"});
   if (model.files.contains("weights.S")) argv.push_back(model_folder + "/weights.o");
   Append(&argv, std::vector<std::string>{kernels_folder + "/libhelx.a", "-T", "model.ld",

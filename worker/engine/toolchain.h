@@ -68,8 +68,20 @@ class Toolchain {
                             const std::string& folder,
                             std::vector<RecordedCommand>* commands) const;
 
-  // Links {model_folder}/*.o, {kernels_folder}/libhelx.a and the request's constants (C text) into {folder}/model.elf.
+  // Writes {folder}/request.c (the C text of RequestConstants) and {folder}/request.o.
+  absl::Status CompileRequest(const std::string& request_constants, const target::Board& board,
+                              const std::string& folder,
+                              std::vector<RecordedCommand>* commands) const;
+
+  // Links {folder}/request.o, {model_folder}/*.o and {kernels_folder}/libhelx.a into {folder}/model.elf.
   // OUT_OF_RANGE "does_not_fit: ..." when a memory region of the board is too small, naming region, need and size.
+  absl::StatusOr<LinkedImage> LinkObjects(const GeneratedModel& model, const target::Board& board,
+                                          const std::string& kernels_folder,
+                                          const std::string& model_folder,
+                                          const std::string& folder,
+                                          std::vector<RecordedCommand>* commands) const;
+
+  // CompileRequest, then LinkObjects.
   absl::StatusOr<LinkedImage> LinkImage(const GeneratedModel& model,
                                         const std::string& request_constants,
                                         const target::Board& board,

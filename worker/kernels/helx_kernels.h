@@ -8,11 +8,20 @@
 
 #include <stdint.h>
 
+#include "helx_add_equal_s8.h"
 #include "helx_elementwise.h"
 #include "helx_layers.h"
 #include "helx_move.h"
 #include "helx_signal.h"
 #include "helx_state.h"
+#if defined(__ARM_FEATURE_MVE)
+#include "mve_conv_s8.h"
+#include "mve_depthwise_s8.h"
+#include "mve_fully_connected_s8.h"
+#elif defined(__ARM_FEATURE_DSP)
+#include "dsp_conv_s8.h"
+#include "dsp_depthwise_s8.h"
+#endif
 
 /* One output channel of a convolution. */
 typedef struct {

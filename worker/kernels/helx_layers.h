@@ -185,6 +185,8 @@ typedef struct {
 } helx_pool_params;
 
 void helx_average_pool_s8(const helx_pool_params* p, const int8_t* input, int8_t* output);
+/* For Helium; windows of at most 256 positions. */
+void helx_mve_average_pool_s8(const helx_pool_params* p, const int8_t* input, int8_t* output);
 void helx_average_pool_u8(const helx_pool_params* p, const uint8_t* input, uint8_t* output);
 void helx_average_pool_s16(const helx_pool_params* p, const int16_t* input, int16_t* output);
 void helx_average_pool_f32(const helx_pool_params* p, const float* input, float* output);

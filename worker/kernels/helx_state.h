@@ -7,12 +7,13 @@
 /* SVDF: a memory of the last products of every filter, weighted over time and summed over `rank` filters per unit. */
 typedef struct {
   int32_t batches, in_depth, filters, memory, rank;
-  int32_t input_zero_point, state_zero_point, output_zero_point;
+  int32_t state_zero_point, output_zero_point;
   int32_t multiplier_in, shift_in;   /* products to the state's scale */
   int32_t multiplier_out, shift_out; /* weighted memories to the output's scale */
   const int8_t* feature_weights; /* [filters][in_depth] */
+  const int32_t* feature_bias;   /* [filters]: -input zero point * sum(feature weights) */
   const void* time_weights;      /* [filters][memory], of the state's type */
-  const int32_t* bias;           /* [filters / rank], or 0 */
+  const int32_t* bias;           /* [filters / rank], with -state zero point * sum(time weights) */
 } helx_svdf_params;
 
 /* state: [batches][filters][memory]. */

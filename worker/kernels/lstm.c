@@ -1,5 +1,7 @@
 #include <string.h>
 
+#include "helx_dot.h"
+#include "helx_dot16.h"
 #include "helx_requantize16.h"
 #include "helx_sigmoid16.h"
 #include "helx_state.h"
@@ -11,23 +13,25 @@ static inline int32_t rescaled(int32_t product, int32_t multiplier, int32_t shif
 }
 
 /* Defines the argument of one gate for one cell: products with input and hidden state, each rescaled and saturated. */
-#define HELX_GATE(NAME, TYPE, SUM, REQUANTIZE)                                               \
+#define HELX_GATE(NAME, TYPE, SUM, DOT, REQUANTIZE)                                          \
   static int32_t NAME(const helx_lstm_shape* s, const helx_lstm_gate* g, const TYPE* input,  \
                       const TYPE* hidden, int32_t c) {                                       \
-    const int8_t* w = g->input_weights + c * s->in_depth;                                    \
     SUM sum = (SUM)g->input_bias[c];                                                         \
-    for (int32_t k = 0; k < s->in_depth; ++k) sum += w[k] * input[k];                        \
+    sum += DOT(input, g->input_weights + c * s->in_depth, s->in_depth);                      \
     const int32_t from_input =                                                               \
         saturated(REQUANTIZE(sum, g->input_multiplier, g->input_shift));                     \
-    w = g->recurrent_weights + c * s->out_depth;                                             \
     sum = (SUM)g->recurrent_bias[c];                                                         \
-    for (int32_t k = 0; k < s->out_depth; ++k) sum += w[k] * hidden[k];                      \
+    sum += DOT(hidden, g->recurrent_weights + c * s->out_depth, s->out_depth);               \
     return saturated(from_input + saturated(REQUANTIZE(sum, g->recurrent_multiplier,         \
                                                        g->recurrent_shift)));                \
   }
 
-HELX_GATE(gate_s8, int8_t, int32_t, helx_requantize)
-HELX_GATE(gate_s16, int16_t, int64_t, helx_requantize_wide)
+static inline int32_t dot_s8(const int8_t* x, const int8_t* w, int32_t n) {
+  return helx_dot_s8(x, w, n, 0);
+}
+
+HELX_GATE(gate_s8, int8_t, int32_t, dot_s8, helx_requantize)
+HELX_GATE(gate_s16, int16_t, int64_t, helx_dot_s16, helx_requantize_wide)
 
 /* One step of one batch. New hidden values wait in `scratch` until every gate has read the old ones. */
 #define HELX_STEP(NAME, TYPE, GATE, LOWEST, HIGHEST)                                           \

@@ -1,6 +1,6 @@
 /* Corstone SSE-300 with a Cortex-M55: QEMU's mps3-an547 and Arm's FVP_Corstone_SSE-300. */
 #include "board.h"
-#include "mpu_v8m.h"
+#include "mpu.h"
 #include "uart_cmsdk.h"
 
 /* Addresses: Arm DAI0547 (AN547) and the SSE-300 reference manual (101773). */
@@ -48,7 +48,7 @@ void helx_board_init(void) {
   NVIC_ISER0 = 1u << TIMER0_IRQ;
 }
 
-void helx_board_protect(void) { helx_mpu_v8m_enable(0x40000000u, 0x60000000u); }
+void helx_board_protect(void) { helx_mpu_enable(0x40000000u, 0x60000000u); }
 
 void helx_board_uart_put(uint8_t byte) { helx_uart_cmsdk_put(UART0, byte); }
 

@@ -1,4 +1,4 @@
-#include "mpu_v8m.h"
+#include "mpu.h"
 
 /* Registers: Armv8-M Architecture Reference Manual, D1.2 (MPU_*). */
 #define MPU_CTRL (*(volatile uint32_t*)0xe000ed94u)
@@ -29,7 +29,7 @@ static void Allow(uint32_t start, uint32_t end, uint32_t access, uint32_t attrib
   MPU_RLAR = ((end - 1) & ~31u) | attributes;
 }
 
-void helx_mpu_v8m_enable(uint32_t peripherals, uint32_t peripherals_end) {
+void helx_mpu_enable(uint32_t peripherals, uint32_t peripherals_end) {
   MPU_CTRL = 0;
   MPU_MAIR0 = 0xffu | 0x04u << 8; /* normal write-back; device nGnRE */
   Allow((uint32_t)__helx_code_start, (uint32_t)__helx_code_end, READ_ONLY, NORMAL);

@@ -11,12 +11,12 @@ namespace {
 
 constexpr std::array kCommon = {"startup.c", "runner.c", "framing.c",
                                 "measure.c", "sha256.c", "probe.c"};
-constexpr std::array kHeaders = {"board.h",   "frames.h",  "framing.h", "helx_model.h", "loader_block.h",
-                                 "measure.h", "mpu_v8m.h", "runner.h",  "sha256.h",     "uart_cmsdk.h"};
+constexpr std::array kHeaders = {"board.h",   "frames.h", "framing.h", "helx_model.h", "loader_block.h",
+                                 "measure.h", "mpu.h",    "runner.h",  "sha256.h",     "uart_cmsdk.h"};
 
-std::vector<std::string> BoardSources(std::string_view platform) {
-  if (platform == "corstone-300") return {"board_corstone300.c", "mpu_v8m.c"};
-  return {};
+std::vector<std::string> BoardSources(const target::Board& board) {
+  return {std::string(board.board_source),
+          board.protection == target::MemoryProtection::kPmsav7 ? "mpu_v7m.c" : "mpu_v8m.c"};
 }
 
 }  // namespace
@@ -29,7 +29,7 @@ std::string DataDirectory() {
 std::string SourceDirectory() { return DataDirectory() + "/runner"; }
 
 std::vector<std::string> Sources(const target::Board& board) {
-  std::vector<std::string> out = BoardSources(board.platform);
+  std::vector<std::string> out = BoardSources(board);
   out.insert(out.end(), kCommon.begin(), kCommon.end());
   return out;
 }

@@ -12,6 +12,9 @@ namespace helx::target {
 // Instruction-set features a kernel may be chosen by.
 enum class Isa : uint8_t { kPortable, kDsp, kMve };
 
+// The core's memory protection: Armv8-M's regions begin and end anywhere, Armv7-M's are powers of two in eighths.
+enum class MemoryProtection : uint8_t { kPmsav7, kPmsav8 };
+
 struct MemoryRegion {
   std::string_view name;  // "ITCM", "DTCM", "SRAM", "DDR", ...
   uint32_t address;
@@ -24,6 +27,8 @@ struct Board {
   std::string_view machine;       // QEMU's -M
   std::string_view core;          // "cortex-m55"
   Isa isa;
+  MemoryProtection protection;
+  std::string_view board_source;  // the board's file in worker/runner
   std::vector<std::string_view> compile_flags;  // -mcpu=... -mfloat-abi=...
   std::vector<MemoryRegion> regions;
   // Where the image's parts go, as names of regions.

@@ -11,9 +11,13 @@ std::string Hex(uint64_t value) {
   return text;
 }
 
-// Regions that may hold `bytes` more, the preferred one first, then the others in the board's order.
+// Kernels load whole vectors: up to this many bytes behind a tensor are read, and must not fault.
+constexpr uint64_t kReadSlack = 16;
+
+// Regions that may hold `bytes` and the slack, the preferred one first, then the others in the board's order.
 std::vector<const MemoryRegion*> Holding(const Board& board, std::string_view preferred,
                                          uint64_t bytes) {
+  bytes += kReadSlack;
   std::vector<const MemoryRegion*> out;
   const MemoryRegion* first = FindRegion(board, preferred);
   if (first != nullptr && bytes <= first->bytes) out.push_back(first);
@@ -46,9 +50,10 @@ constexpr std::string_view kSections = R"(
     . = ALIGN(1024);
     __helx_code_end = .;
   } > CODE
-  .helx_weights : ALIGN(1024) {
+  .helx_weights : ALIGN(WEIGHTS_ALIGNMENT) {
     __helx_weights_start = .;
     *(.helx_weights .helx_weights.*)
+    . += READ_SLACK;
     . = ALIGN(1024);
     __helx_weights_end = .;
   } > WEIGHTS
@@ -74,12 +79,13 @@ constexpr std::string_view kSections = R"(
     . = ALIGN(8);
     __helx_bss_end = .;
   } > DATA
-  .helx_arena (NOLOAD) : ALIGN(1024) {
+  .helx_arena (NOLOAD) : ALIGN(ARENA_ALIGNMENT) {
     __helx_arena_start = .;
     *(.helx_arena .helx_arena.*)
   } > ARENA
   .helx_variables (NOLOAD) : ALIGN(16) {
     *(.helx_variables .helx_variables.*)
+    . += READ_SLACK;
     . = ALIGN(1024);
     __helx_arena_end = .;
   } > ARENA
@@ -118,6 +124,17 @@ std::string LinkerScript(const Board& board, const Placement& placement) {
   alias("WEIGHTS", placement.weights);
   alias("DATA", board.data_region);
   alias("ARENA", placement.arena);
+  // Parts of different access in one region: on Armv7-M they must not meet within one of its eighths.
+  const auto alignment = [&](std::string_view region, bool shared) {
+    const bool eighths = shared && board.protection == MemoryProtection::kPmsav7;
+    return Hex(eighths ? FindRegion(board, region)->bytes / 8 : 1024);
+  };
+  script += "WEIGHTS_ALIGNMENT = " +
+            alignment(placement.weights, placement.weights == placement.code) + ";\n";
+  script += "ARENA_ALIGNMENT = " +
+            alignment(placement.arena, placement.arena == placement.code ||
+                                           placement.arena == placement.weights) + ";\n";
+  script += "READ_SLACK = " + Hex(kReadSlack) + ";\n";
   script += "STACK_BYTES = " + Hex(board.stack_bytes) + ";\n";
   script += "__helx_staging = " + Hex(board.staging_address) + ";\n";
   script += "__helx_staging_end = " + Hex(board.staging_address + board.staging_bytes) + ";\n";

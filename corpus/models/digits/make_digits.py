@@ -218,21 +218,23 @@ def choose_samples(labels):
     return sorted(first | set(others[:SAMPLE_COUNT - CLASS_COUNT]))
 
 
-def experiment_yaml(spec):
-    """One run per sample, so that each is classified on the target under its own name."""
-    shape = ", ".join(str(d) for d in spec["shape"])
+REFERENCE = "tflite-micro (PyPI), reference kernels, double-rounding requantisation"
 
-    def tensor_io(run):
-        return (f"{{inputs: [{{index: 0, name: {spec['name']}, dtype: {spec['dtype']}, "
-                f"shape: [{shape}], file: inputs/{run:02d}.bin}}]}}")
+
+def experiment_yaml(spec, output_spec, producer):
+    def tensor(entry, file):
+        shape = ", ".join(str(d) for d in entry["shape"])
+        return f"{{index: 0, name: {entry['name']}, dtype: {entry['dtype']}, shape: [{shape}], file: {file}}}"
 
     lines = [
-        "# Sixteen held-out digits, one run each; written by make_digits.py.",
-        "name: digits", "model: digits.tflite", "defaults:", "  platform: corstone-300", "  fvp:",
-        f"    tensor_io: {tensor_io(0)}", "runs:"]
+        "# Sixteen held-out digits, one run each; written by make_digits.py.", "name: digits", "model: digits.tflite",
+        "defaults:", "  platform: corstone-300", "runs:"]
     for run in range(SAMPLE_COUNT):
-        lines.append(f"  - name: s{run:02d}")
-        lines.append(f"    fvp: {{tensor_io: {tensor_io(run)}}}")
+        lines += [
+            f"  - name: s{run:02d}", "    fvp:", "      tensor_io:",
+            f"        inputs: [{tensor(spec, f'inputs/{run:02d}.bin')}]", "        references:",
+            "          - origin: other", f'            description: "{producer}"',
+            f"            tensors: [{tensor(output_spec, f'expected/s{run:02d}/output-0.bin')}]"]
     return "\n".join(lines) + "\n"
 
 
@@ -282,7 +284,7 @@ def make(out):
 
     files = {
         "digits.tflite": flatbuffer,
-        "experiment.yaml": experiment_yaml(input_spec).encode(),
+        "experiment.yaml": experiment_yaml(input_spec, output_spec, REFERENCE).encode(),
         "held_out/inputs.bin": inputs.tobytes(),
         "held_out/labels.bin": held_labels.astype(np.uint8).tobytes(),
         "held_out/expected.bin": outputs.tobytes(),
@@ -312,7 +314,7 @@ def make(out):
                      "float_producer": "Keras model, float32",
                      "int8_producer": "tflite-micro over held_out/inputs.bin"},
         "expected_outputs": {
-            "producer": "tflite-micro (PyPI), reference kernels, double-rounding requantisation",
+            "producer": REFERENCE,
             "version": importlib.metadata.version("tflite-micro"),
             "litert_reference_kernels_vs_expected":
                 agreement(run_litert(flatbuffer, inputs), outputs)},

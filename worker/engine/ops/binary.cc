@@ -1,7 +1,9 @@
 // Arithmetic on two operands: floats, plain integers and quantised integers, with broadcasting.
 #include <algorithm>
 #include <limits>
+#include <optional>
 
+#include "worker/engine/ops/add_equal.h"
 #include "worker/engine/ops/broadcast.h"
 #include "worker/engine/ops/common.h"
 #include "worker/engine/ops/entries.h"
@@ -300,10 +302,22 @@ std::string KernelName(const OperatorView& view) {
   }
 }
 
-Lowering Lower(const LowerContext& context) {
+// Two operands of one shape, for cores that have more than the portable kernels.
+std::optional<Lowering> LowerForIsa(const LowerContext& context,
+                                    tflite::ActivationFunctionType activation) {
+  const OperatorView& view = context.view;
+  if (view.op().code != BuiltinOperator::ADD || view.output().type != TensorType::INT8) {
+    return std::nullopt;
+  }
+  const SumScaling s = SumScalingOf(view);
+  return LowerAddEqual(
+      context, {*QuantizeMultiplier(s.a), *QuantizeMultiplier(s.b), *QuantizeMultiplier(s.output)},
+      *ActivationRange(activation, view.output()));
+}
+
+Lowering LowerPortable(const LowerContext& context, tflite::ActivationFunctionType activation) {
   const OperatorView& view = context.view;
   const Tensor& output = view.output();
-  const tflite::ActivationFunctionType activation = *ActivationOf(view);
   Lowering lowering;
   lowering.function = KernelName(view);
   lowering.params = {
@@ -329,6 +343,15 @@ Lowering Lower(const LowerContext& context) {
   lowering.arguments = {Argument::Tensor(view.input_number(0)),
                         Argument::Tensor(view.input_number(1)),
                         Argument::Tensor(view.output_number(0))};
+  return lowering;
+}
+
+Lowering Lower(const LowerContext& context) {
+  const OperatorView& view = context.view;
+  const Tensor& output = view.output();
+  const tflite::ActivationFunctionType activation = *ActivationOf(view);
+  std::optional<Lowering> special = LowerForIsa(context, activation);
+  Lowering lowering = special ? *std::move(special) : LowerPortable(context, activation);
   for (size_t i = 0; i < 2; ++i) {
     // An operand that is not repeated is read just before its place is written.
     if (view.input(i)->shape == output.shape && view.input(i)->type == output.type) {

@@ -64,7 +64,7 @@ bool CheckPresent(Preflight& preflight) {
 bool CheckFlag(Preflight& preflight, const char* role, const Tensor& tensor) {
   if (!CheckType(preflight, role, tensor, {TensorType::BOOL})) return false;
   if (model::ElementCount(tensor) == 1) return true;
-  return preflight.Refuse("malformed_model", std::string(role) + " must be a single element");
+  return preflight.Refuse("malformed_model", Describe(preflight, role, tensor) + " must be a single element");
 }
 
 void CheckIf(Preflight& preflight) {

@@ -47,8 +47,10 @@ bool CheckChannels(Preflight& preflight, ConvGeometry* g) {
     g->out_channels = depth;
     good = g->filter->shape[0] == 1 && depth % in == 0;
     g->multiplier = depth / in;
+    g->depth = 1;
   } else {
     g->out_channels = g->filter->shape[0];
+    g->depth = depth;
     good = code == BuiltinOperator::TRANSPOSE_CONV ? depth == in : in % depth == 0;
     if (good) g->groups = in / depth;
     good = good && g->out_channels % g->groups == 0;
@@ -86,10 +88,7 @@ bool CheckWindows(Preflight& preflight, const Strides& strides, ConvGeometry* g)
 }  // namespace
 
 int64_t ConvGeometry::macs(const Tensor& output) const {
-  return model::ElementCount(output) * rows.taps * columns.taps *
-         (multiplier == 1 && filter->shape[0] == 1 && out_channels == filter->shape[3]
-              ? 1
-              : filter->shape[3]);
+  return model::ElementCount(output) * rows.taps * columns.taps * depth;
 }
 
 std::optional<ConvGeometry> CheckConv(Preflight& preflight) {
@@ -130,8 +129,8 @@ ConvGeometry GeometryOf(const OperatorView& view) {
   return *CheckConv(preflight);
 }
 
-std::string ConvShapeInitialiser(const OperatorView& view, const ConvGeometry& g) {
-  const std::vector<std::string> fields = {
+std::vector<std::string> ConvShapeFields(const OperatorView& view, const ConvGeometry& g) {
+  return {
       Field("batches", g.input->shape[0]),
       Field("in_h", g.input->shape[1]),
       Field("in_w", g.input->shape[2]),
@@ -150,8 +149,11 @@ std::string ConvShapeInitialiser(const OperatorView& view, const ConvGeometry& g
       Field("groups", g.groups),
       Field("multiplier", g.multiplier),
   };
+}
+
+std::string ConvShapeInitialiser(const OperatorView& view, const ConvGeometry& g) {
   std::string text = "{";
-  for (const std::string& field : fields) text += (text.size() > 1 ? ", " : "") + field;
+  for (const std::string& field : ConvShapeFields(view, g)) text += (text.size() > 1 ? ", " : "") + field;
   return text + "}";
 }
 

@@ -1,4 +1,4 @@
-// The geometry that every convolution kernel beyond int8 shares.
+// The geometry that all convolutions share.
 #ifndef HELX_WORKER_ENGINE_OPS_CONV_SHAPE_H_
 #define HELX_WORKER_ENGINE_OPS_CONV_SHAPE_H_
 
@@ -21,6 +21,7 @@ struct ConvGeometry {
   int32_t out_channels = 0;
   int32_t groups = 1;      // CONV_2D
   int32_t multiplier = 1;  // DEPTHWISE_CONV_2D
+  int32_t depth = 1;       // input channels that one output channel is made of
 
   int64_t macs(const Tensor& output) const;
 };
@@ -31,7 +32,8 @@ std::optional<ConvGeometry> CheckConv(Preflight& preflight);
 // The same for an operator that has been checked.
 ConvGeometry GeometryOf(const OperatorView& view);
 
-// The helx_conv_shape initialiser.
+// The fields of a helx_conv_shape, and the initialiser made of them.
+std::vector<std::string> ConvShapeFields(const OperatorView& view, const ConvGeometry& g);
 std::string ConvShapeInitialiser(const OperatorView& view, const ConvGeometry& g);
 
 // The dimension of the filter that runs over output channels.

@@ -3,6 +3,7 @@
 
 #include "worker/engine/ops/common.h"
 #include "worker/engine/ops/entries.h"
+#include "worker/engine/ops/int8_kernels.h"
 
 namespace helx::engine {
 namespace {
@@ -128,44 +129,65 @@ std::vector<int32_t> FoldedBias(const OperatorView& view) {
   return bias;
 }
 
-Lowering Lower(const LowerContext& context) {
-  const OperatorView& view = context.view;
-  const Tensor& input = *view.input(0);
+Int8FullyConnected Describe(const OperatorView& view) {
   const Tensor& weights = *view.input(1);
-  const IntegerRange range =
-      *ActivationRange(Options(view)->fused_activation_function, view.output());
+  Int8FullyConnected f;
+  f.rows = static_cast<int32_t>(model::ElementCount(*view.input(0)) / weights.shape[1]);
+  f.filters.count = weights.shape[0];
+  f.filters.depth = weights.shape[1];
+  f.filters.weights = Int8Values(weights);
+  f.filters.bias = FoldedBias(view);
+  for (int32_t channel = 0; channel < weights.shape[0]; ++channel) {
+    f.filters.scales.push_back(*QuantizeMultiplier(RealMultiplier(view, channel)));
+  }
+  f.filters.output_zero_point = ZeroPoint(view.output());
+  f.filters.range = *ActivationRange(Options(view)->fused_activation_function, view.output());
+  return f;
+}
+
+// For every core: a kernel that takes the weights as they are.
+Lowering LowerPortable(const Int8FullyConnected& f, const LowerContext& context) {
+  const Tensor& weights = *context.view.input(1);
   FixedMultiplier fixed;
   std::string scales = "0";
   if (weights.quantization.per_channel()) {
     std::vector<int32_t> values;
-    for (int32_t channel = 0; channel < weights.shape[0]; ++channel) {
-      const FixedMultiplier own = *QuantizeMultiplier(RealMultiplier(view, channel));
+    for (const FixedMultiplier& own : f.filters.scales) {
       values.push_back(own.multiplier);
       values.push_back(own.shift);
     }
     scales = context.ConstantArray("helx_scale", values);
   } else {
-    fixed = *QuantizeMultiplier(RealMultiplier(view, 0));
+    fixed = f.filters.scales[0];
   }
   Lowering lowering;
   lowering.function = "helx_fully_connected_s8";
   lowering.params_type = "helx_fully_connected_s8_params";
   lowering.params = {
-      Field("rows", model::ElementCount(input) / weights.shape[1]),
-      Field("in_depth", weights.shape[1]),
-      Field("out_depth", weights.shape[0]),
+      Field("rows", f.rows),
+      Field("in_depth", f.filters.depth),
+      Field("out_depth", f.filters.count),
       Field("multiplier", fixed.multiplier),
       Field("shift", fixed.shift),
-      Field("output_zero_point", ZeroPoint(view.output())),
-      Field("lowest", range.lowest),
-      Field("highest", range.highest),
+      Field("output_zero_point", f.filters.output_zero_point),
+      Field("lowest", f.filters.range.lowest),
+      Field("highest", f.filters.range.highest),
       Field("weights", context.ConstantBytes("int8_t", weights.data)),
-      Field("bias", context.ConstantArray("int32_t", FoldedBias(view))),
+      Field("bias", context.ConstantArray("int32_t", f.filters.bias)),
       Field("scales", scales),
   };
+  return lowering;
+}
+
+Lowering Lower(const LowerContext& context) {
+  const OperatorView& view = context.view;
+  const Int8FullyConnected f = Describe(view);
+  std::optional<Lowering> special = LowerForIsa(f, context);
+  Lowering lowering = special ? *std::move(special) : LowerPortable(f, context);
   lowering.arguments = {Argument::Tensor(view.input_number(0)),
                         Argument::Tensor(view.output_number(0))};
-  lowering.macs = model::ElementCount(input) * weights.shape[0];
+  if (lowering.scratch_bytes > 0) lowering.arguments.push_back(Argument::Scratch());
+  lowering.macs = model::ElementCount(*view.input(0)) * view.input(1)->shape[0];
   return lowering;
 }
 

@@ -81,7 +81,11 @@ Lowering Lower(const LowerContext& context) {
   const Window rows = *pool.rows();
   const Window columns = *pool.columns();
   Lowering lowering;
-  lowering.function = KernelName(view);
+  // Helium adds in 16 bits.
+  const bool helium = context.board.isa == target::Isa::kMve &&
+                      view.op().code == BuiltinOperator::AVERAGE_POOL_2D &&
+                      input.type == TensorType::INT8 && rows.taps * columns.taps <= 256;
+  lowering.function = helium ? "helx_mve_average_pool_s8" : KernelName(view);
   lowering.params_type = "helx_pool_params";
   lowering.params = {
       Field("batches", input.shape[0]),   Field("in_h", rows.input),

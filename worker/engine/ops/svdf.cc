@@ -115,6 +115,18 @@ int64_t Macs(const Svdf& s) {
          (static_cast<int64_t>(s.input->shape[1]) + s.time->shape[1]);
 }
 
+// -zero_point * the sum of every `depth` weights, added to `bias`.
+std::vector<int32_t> FoldedBias(const std::vector<int64_t>& weights, int64_t depth,
+                                int32_t zero_point, std::vector<int32_t> bias) {
+  bias.resize(weights.size() / depth, 0);
+  for (size_t i = 0; i < bias.size(); ++i) {
+    int64_t sum = 0;
+    for (int64_t k = 0; k < depth; ++k) sum += weights[i * depth + k];
+    bias[i] = WrapToInt32(bias[i] - zero_point * sum);
+  }
+  return bias;
+}
+
 Lowering LowerInt8(const LowerContext& context) {
   const OperatorView& view = context.view;
   const Svdf s = View(view);
@@ -126,7 +138,6 @@ Lowering LowerInt8(const LowerContext& context) {
   lowering.params_type = "helx_svdf_params";
   lowering.params = ShapeParams(s);
   lowering.params.insert(lowering.params.end(), {
-      Field("input_zero_point", ZeroPoint(*s.input)),
       Field("state_zero_point", ZeroPoint(*s.state)),
       Field("output_zero_point", ZeroPoint(view.output())),
       Field("multiplier_in", in.multiplier),
@@ -134,8 +145,16 @@ Lowering LowerInt8(const LowerContext& context) {
       Field("multiplier_out", out.multiplier),
       Field("shift_out", out.shift),
       Field("feature_weights", context.ConstantBytes("int8_t", s.feature->data)),
+      Field("feature_bias",
+            context.ConstantArray("int32_t", FoldedBias(IntegerValues(*s.feature), s.input->shape[1],
+                                                        ZeroPoint(*s.input), {}))),
       Field("time_weights", context.ConstantBytes("void", s.time->data)),
-      Field("bias", s.bias == nullptr ? "0" : context.ConstantBytes("int32_t", s.bias->data)),
+      Field("bias",
+            context.ConstantArray(
+                "int32_t",
+                FoldedBias(IntegerValues(*s.time), int64_t{s.rank} * s.time->shape[1],
+                           ZeroPoint(*s.state),
+                           s.bias == nullptr ? std::vector<int32_t>{} : Int32Values(*s.bias)))),
   });
   lowering.arguments = Arguments(view);
   lowering.macs = Macs(s);

@@ -37,6 +37,16 @@ TEST(JobView, EachViolationOnItsOwnLine) {
             "[unsupported_operator]");
 }
 
+TEST(JobView, OneViolationThatTheMessageQuotesIsNotRepeated) {
+  helx::v1::Failure failure;
+  failure.set_code("malformed_model");
+  failure.set_message("malformed_model: file: is cut short");
+  auto* violation = failure.add_violations();
+  violation->set_subject("file");
+  violation->set_message("is cut short");
+  EXPECT_EQ(FailureText(failure), "malformed_model: file: is cut short");
+}
+
 TEST(JobView, JsonFieldsAreStable) {
   const Json json = JobToJson(Refused());
   std::vector<std::string> names;

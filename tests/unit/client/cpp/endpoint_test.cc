@@ -71,15 +71,19 @@ TEST_F(EndpointTest, BadConfigFilesAreNamed) {
     EXPECT_TRUE(absl::IsInvalidArgument(endpoint.status())) << text << endpoint.status();
     EXPECT_NE(endpoint.status().message().find("client.yaml"), absl::string_view::npos) << text;
   }
-  home_.Write(".config/helx/client.yaml", "");
-  EXPECT_TRUE(ResolveEndpoint("", With({}))->embedded);
+  for (const char* text : {"", "# server: host:port\n"}) {
+    home_.Write(".config/helx/client.yaml", text);
+    const auto endpoint = ResolveEndpoint("", With({}));
+    ASSERT_TRUE(endpoint.ok()) << endpoint.status();
+    EXPECT_TRUE(endpoint->embedded);
+  }
 }
 
 TEST(CheckAddress, AllowsSocketsAndHostsWithPorts) {
   for (const char* address : {"unix:/a/b.sock", "localhost:1", "127.0.0.1:65535", "[::1]:7000"}) {
     EXPECT_TRUE(CheckAddress(address, "test").ok()) << address;
   }
-  for (const std::string address :
+  for (const std::string& address :
        {std::string("host"), std::string(":1"), std::string("host:0"), std::string("host:65536"),
         std::string("host:7x"), std::string("unix:relative.sock"), std::string("unix:"),
         std::string("b\xc3\xbc"

@@ -27,5 +27,22 @@ TEST(Hex, RefusesUpperCasePrefixAndSpace) {
   }
 }
 
+// Every character at every position: inside a word of eight and in the rest.
+TEST(Hex, AcceptsExactlySixteenCharacters) {
+  for (size_t position = 0; position < 10; ++position) {
+    for (int c = 0; c < 256; ++c) {
+      std::string text = "0123456789";
+      text[position] = static_cast<char>(c);
+      const bool digit = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+      const auto decoded = HexDecodeToString(text);
+      ASSERT_EQ(decoded.ok(), digit) << position << " " << c;
+      if (!digit) {
+        EXPECT_THAT(MessageOf(decoded.status()),
+                    testing::HasSubstr("character " + std::to_string(position) + " of"));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace helx

@@ -6,6 +6,10 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <vector>
+
+#include "core/base/splitmix64.h"
+#include "core/tensor/compare_kernel.h"
 
 namespace helx {
 namespace {
@@ -135,6 +139,64 @@ TEST(CompareTensor, MaximumBelowRounding) {
     // 2^100 + 1
     EXPECT_EQ(*c.max_abs_error, "1267650600228229401496703205377");
   }
+}
+
+// Random bits, every eighth pair equal, with lengths that leave every possible rest to the scalar
+// code.
+TEST(CompareTensorWith, VectorsAndScalarsAgree) {
+  if (BestCompareIsa() == CompareIsa::kScalar) GTEST_SKIP() << "this processor has no AVX2";
+  SplitMix64 random(3);
+  const Tolerance tolerances[] = {{0, 0},       {1, 0},     {1, 0.02},      {0, 0.5},
+                                  {0.1, 1e-3},  {300, 0},   {0, 1},         {5e-324, 5e-324},
+                                  {1e300, 1e9}, {0, 1e-30}, {0x1p-149, 0},  {2, 1e-16}};
+  for (int i = 0; i < 4000; ++i) {
+    TensorSpec spec{0, "t", static_cast<DType>(random.Next() % 8), {}};
+    spec.shape = {1 + static_cast<int64_t>(random.Next() % 700)};
+    std::string actual(static_cast<size_t>(*ByteSize(spec)), '\0');
+    std::string reference = actual;
+    const uint64_t style = random.Next() % 3;
+    for (size_t k = 0; k < actual.size(); ++k) {
+      const uint64_t draw = random.Next();
+      // Any byte, bytes that differ little, or the same in the upper bytes of an element.
+      reference[k] = static_cast<char>(draw);
+      actual[k] = static_cast<char>(style == 0 ? draw >> 8 : draw + (draw >> 8) % 3);
+      if (style == 2 && k % DTypeSize(spec.dtype) != 0) actual[k] = reference[k];
+      if (k / DTypeSize(spec.dtype) % 8 == 0) actual[k] = reference[k];
+      if (spec.dtype == DType::kBool) {
+        actual[k] &= 1;
+        reference[k] &= 1;
+      }
+    }
+    const Tolerance& tolerance = tolerances[random.Next() % std::size(tolerances)];
+    const NanPolicy nan = random.Next() % 2 ? NanPolicy::kMatchBoth : NanPolicy::kNeverMatch;
+    const auto scalar =
+        CompareTensorWith(CompareIsa::kScalar, spec, actual, reference, tolerance, nan);
+    const auto vector =
+        CompareTensorWith(CompareIsa::kAvx2, spec, actual, reference, tolerance, nan);
+    ASSERT_TRUE(scalar.ok() && vector.ok());
+    ASSERT_EQ(vector->mismatches, scalar->mismatches) << SpecText(spec) << " " << i;
+    ASSERT_EQ(vector->nonfinite_pairs, scalar->nonfinite_pairs) << SpecText(spec) << " " << i;
+    ASSERT_EQ(vector->max_abs_error, scalar->max_abs_error) << SpecText(spec) << " " << i;
+    ASSERT_EQ(vector->first_difference.has_value(), scalar->first_difference.has_value());
+    if (scalar->first_difference) {
+      ASSERT_EQ(vector->first_difference->element, scalar->first_difference->element);
+    }
+  }
+}
+
+// Distances on the bound of a tolerance that doubles hold exactly, for every element.
+TEST(CompareTensorWith, BoundsOfRelativeTolerances) {
+  const TensorSpec spec{0, "t", DType::kFloat32, {1 << 20}};
+  std::vector<float> actual(1 << 20, 1.5f), reference(1 << 20, 1.0f);
+  const auto bytes = [](const std::vector<float>& v) {
+    return std::string_view(reinterpret_cast<const char*>(v.data()), v.size() * 4);
+  };
+  const auto bound =
+      CompareTensor(spec, bytes(actual), bytes(reference), {0, 0.5}, NanPolicy::kNeverMatch);
+  EXPECT_EQ(bound->mismatches, 0);
+  const auto below = CompareTensor(spec, bytes(actual), bytes(reference),
+                                   {0, std::nextafter(0.5, 0.0)}, NanPolicy::kNeverMatch);
+  EXPECT_EQ(below->mismatches, 1 << 20);
 }
 
 TEST(CompareTensor, PositionInTheShape) {

@@ -65,8 +65,8 @@ class SchedulerTest : public ::testing::Test {
     store_options.ballast_bytes = 0;
     store_ = *Store::Open(store_options);
     blobs_ = std::make_unique<BlobStore>(store_.get());
-    scheduler_ = std::make_unique<Scheduler>(options_, store_.get(), blobs_.get(), &clock_,
-                                             &observer_);
+    scheduler_ =
+        std::make_unique<Scheduler>(options_, store_.get(), blobs_.get(), &clock_, &observer_);
     reader_ = std::make_unique<JobReader>(store_.get(), blobs_.get());
     EXPECT_TRUE(scheduler_->Recover().ok());
   }
@@ -101,8 +101,8 @@ class SchedulerTest : public ::testing::Test {
   std::string Document(const std::string& model = "model", const std::string& platform = "board",
                        const std::string& engine = "builtin") {
     const Digest digest = PutBlob(model);
-    return R"({"engine":")" + engine + R"(","model":{"sha256":")" + digest.hash +
-           R"(","size":)" + std::to_string(digest.size_bytes) + R"(},"platform":")" + platform +
+    return R"({"engine":")" + engine + R"(","model":{"sha256":")" + digest.hash + R"(","size":)" +
+           std::to_string(digest.size_bytes) + R"(},"platform":")" + platform +
            R"(","schema":"helx.document/v1","tensor_io":null})";
   }
   v1::SubmitJobRequest Request(const std::string& document) {
@@ -219,8 +219,7 @@ class SchedulerTest : public ::testing::Test {
       output.set_engine("builtin");
       return output;
     }
-    const Digest manifest =
-        PutBlob("manifest " + action.lease().action() + salt);
+    const Digest manifest = PutBlob("manifest " + action.lease().action() + salt);
     *output.mutable_bundle() = ToProto(manifest);
     *output.add_blobs() = ToProto(manifest);
     output.set_content_digest(Sha256Hex(std::string_view("content" + salt)));

@@ -37,9 +37,9 @@ TEST(JobDocumentTest, EngineplatformAndBlobsInOrder) {
   const std::string a(64, 'a');
   const std::string b(64, 'b');
   const auto view = ReadJobDocument(
-      R"({"schema":"helx.document/v1","engine":"builtin","platform":"m55","model":{"sha256":")" + a +
-      R"(","size":5},"tensor_io":{"inputs":[{"sha256":")" + b + R"(","size":3},{"sha256":")" + a +
-      R"(","size":5}]}})");
+      R"({"schema":"helx.document/v1","engine":"builtin","platform":"m55","model":{"sha256":")" +
+      a + R"(","size":5},"tensor_io":{"inputs":[{"sha256":")" + b + R"(","size":3},{"sha256":")" +
+      a + R"(","size":5}]}})");
   ASSERT_TRUE(view.ok()) << view.status();
   EXPECT_EQ(view->engine, "builtin");
   EXPECT_EQ(view->platform, "m55");

@@ -108,7 +108,7 @@ TEST_F(SchedulerTest, NoCacheRunsAgainAndNotesOtherContentOnBoth) {
   CompleteOk("w", Take("w", v1::LANE_DEVICE));
   EXPECT_EQ(Get(same).phase(), v1::SUCCEEDED);
   EXPECT_FALSE(Get(same).cached());
-  EXPECT_EQ(Get(same).issues_size(), 0);  // the same content
+  EXPECT_EQ(Get(same).issues_size(), 0);         // the same content
   EXPECT_EQ(Get(same).attempts(1).number(), 2);  // the fencing token goes on
 
   const v1::Job other = SubmitOk(again);
@@ -164,11 +164,10 @@ TEST_F(SchedulerTest, FrozenRequestIsSubmittedByDigest) {
 
 TEST_F(SchedulerTest, MissingBlobsAreNamed) {
   const Digest gone = DigestOf(std::string_view("never uploaded"));
-  const auto status =
-      Submit(Request(R"({"engine":"builtin","model":{"sha256":")" + gone.hash + R"(","size":)" +
-                     std::to_string(gone.size_bytes) +
-                     R"(},"platform":"board","schema":"helx.document/v1"})"))
-          .status();
+  const auto status = Submit(Request(R"({"engine":"builtin","model":{"sha256":")" + gone.hash +
+                                     R"(","size":)" + std::to_string(gone.size_bytes) +
+                                     R"(},"platform":"board","schema":"helx.document/v1"})"))
+                          .status();
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   EXPECT_THAT(MissingBlobs::Of(status), ElementsAre(gone));
 }
@@ -397,8 +396,7 @@ TEST_F(SchedulerTest, FreezeCallSharesTheActionAndAnswersRefusals) {
 TEST_F(SchedulerTest, AbandonedFreezeCallStopsItsAction) {
   Join("w");
   bool answered = false;
-  const auto waiter =
-      scheduler_->Freeze(Caller(), Document(), [&](auto) { answered = true; });
+  const auto waiter = scheduler_->Freeze(Caller(), Document(), [&](auto) { answered = true; });
   const v1::ExecuteAction action = Taken("w", v1::LANE_FREEZE);
   Synchronize("w", v1::LANE_FREEZE, action.lease());
   scheduler_->AbandonFreeze(waiter);

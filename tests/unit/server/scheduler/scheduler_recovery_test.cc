@@ -111,6 +111,21 @@ TEST_F(SchedulerTest, EventsAreTheSameAfterARestart) {
   EXPECT_EQ(Phases(job), before);
 }
 
+TEST_F(SchedulerTest, WhatWasFrozenForOlderToolsIsFrozenAgainByTheNewer) {
+  Join("w");
+  const v1::Job job = SubmitOk(Request(Document()));
+  CompleteOk("w", Taken("w", v1::LANE_FREEZE));
+  Cancel(job).IgnoreError();
+  Restart();
+  // The freezing is cached, for tools that nobody has offered to this process yet.
+  const v1::Job again = SubmitOk(Request(Document()));
+  EXPECT_EQ(again.phase(), v1::QUEUED);
+  Synchronize("other", v1::LANE_FREEZE, std::nullopt, "s1", CatalogueOf("elsewhere"));
+  EXPECT_FALSE(AnswerOf("other", v1::LANE_FREEZE).has_value());  // another board: not its work
+  Synchronize("new", v1::LANE_FREEZE, std::nullopt, "s1", CatalogueOf("board", "8.0"));
+  EXPECT_EQ(Taken("new", v1::LANE_FREEZE).document(), Document());
+}
+
 TEST_F(SchedulerTest, MergedJobsAreMergedAfterARestartToo) {
   const v1::Job a = SubmitOk(Request(Document()));
   const v1::Job b = SubmitOk(Request(Document()));

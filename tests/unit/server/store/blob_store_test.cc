@@ -82,11 +82,14 @@ TEST_F(BlobStoreTest, LostChunkIsDataLossAndChangedBytesToo) {
   const std::string content = RandomBytes(2 << 20, 7);
   const Digest digest = DigestOf(std::string_view(content));
   ASSERT_TRUE(Put(content).ok());
-  ASSERT_TRUE(store_->CommitAndWait(
-      {{Family::kBlobs, BlobChunkKey("default", digest, 1), std::nullopt}}).ok());
+  ASSERT_TRUE(
+      store_->CommitAndWait({{Family::kBlobs, BlobChunkKey("default", digest, 1), std::nullopt}})
+          .ok());
   EXPECT_TRUE(absl::IsDataLoss(blobs_->Read("default", digest).status()));
-  ASSERT_TRUE(store_->CommitAndWait(
-      {{Family::kBlobs, BlobChunkKey("default", digest, 1), std::string(1 << 20, 'x')}}).ok());
+  ASSERT_TRUE(store_
+                  ->CommitAndWait({{Family::kBlobs, BlobChunkKey("default", digest, 1),
+                                    std::string(1 << 20, 'x')}})
+                  .ok());
   EXPECT_TRUE(absl::IsDataLoss(blobs_->Read("default", digest).status()));
   const uint64_t before = blobs_->removals();
   blobs_->Discard("default", digest);

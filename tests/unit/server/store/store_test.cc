@@ -113,10 +113,11 @@ TEST(StoreTest, CommitsInOrderAndAnswersEachBatch) {
   ASSERT_TRUE(store.ok());
   std::vector<int> order;  // written by the committer thread only, read after the barrier
   for (int i = 0; i < 1000; ++i) {
-    (*store)->Commit({{Family::kJobs, "key", std::to_string(i)}}, [&order, i](const absl::Status& s) {
-      EXPECT_TRUE(s.ok()) << s;
-      order.push_back(i);
-    });
+    (*store)->Commit({{Family::kJobs, "key", std::to_string(i)}},
+                     [&order, i](const absl::Status& s) {
+                       EXPECT_TRUE(s.ok()) << s;
+                       order.push_back(i);
+                     });
   }
   ASSERT_TRUE((*store)->CommitAndWait({}).ok());
   ASSERT_EQ(order.size(), 1000u);

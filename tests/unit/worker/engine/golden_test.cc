@@ -41,21 +41,11 @@ std::string Difference(const GeneratedModel& model, const std::string& program,
   return text;
 }
 
-// Large models do not fit every board; what is asked here is whether the integers are right.
-const target::Board& Roomy() {
-  static const target::Board board = [] {
-    target::Board roomy = *target::FindBoard("corstone-300");
-    for (target::MemoryRegion& region : roomy.regions) region.bytes = 1u << 30;
-    return roomy;
-  }();
-  return board;
-}
-
 std::string Difference(const std::string& name) {
   const absl::StatusOr<std::string> bytes = RealModel(name);
   if (!bytes.ok()) return std::string(bytes.status().message());
   const absl::StatusOr<GeneratedModel> model =
-      FindEngine("builtin")->Generate(AsBytes(*bytes), Roomy());
+      FindEngine("builtin")->Generate(AsBytes(*bytes), HostBoard());
   if (!model.ok()) return std::string(model.status().message());
   const absl::StatusOr<std::string> program = BuildForHost(*model, FreshFolder("golden_" + name));
   if (!program.ok()) return std::string(program.status().message());

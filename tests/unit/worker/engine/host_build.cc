@@ -16,12 +16,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> kFlags = {"-std=c99", "-O2",     "-fwrapv", "-ffp-contract=off", "-fno-strict-aliasing",
+const std::vector<std::string> kFlags = {"-std=c99", "-O1",     "-fwrapv", "-ffp-contract=off", "-fno-strict-aliasing",
                                          "-Wall",    "-Wextra", "-Werror"};
 
 absl::Status RunChecked(std::vector<std::string> argv, const std::string& folder) {
   sandbox::Command command;
   command.argv = std::move(argv);
+  command.limit = std::chrono::minutes(10);
   command.directory = folder;
   const char* path = std::getenv("PATH");
   command.environment = {"PATH=" + std::string(path == nullptr ? "/usr/bin:/bin" : path)};
@@ -76,6 +77,16 @@ std::string FreshFolder(const std::string& name) {
 
 absl::StatusOr<std::string> RealModel(const std::string& name) {
   return ReadFile(ModelsFolder() + "/" + name + "/model.tflite");
+}
+
+const target::Board& HostBoard() {
+  static const target::Board board = [] {
+    target::Board roomy = *target::FindBoard("corstone-300");
+    roomy.isa = target::Isa::kPortable;
+    for (target::MemoryRegion& region : roomy.regions) region.bytes = 1u << 30;
+    return roomy;
+  }();
+  return board;
 }
 
 absl::StatusOr<std::string> BuildForHost(const GeneratedModel& model, const std::string& folder) {

@@ -45,6 +45,9 @@ void ExpectGolden(const std::string& actual, const std::string& expected, DType 
 // The model's bytes, by folder name.
 absl::StatusOr<std::string> RealModel(const std::string& name);
 
+// What models are generated for that run on this host: portable kernels, and room for models that are too large for any board.
+const target::Board& HostBoard();
+
 // Compiles the model and the kernels (once per test program), warnings as errors; the program's path.
 absl::StatusOr<std::string> BuildForHost(const GeneratedModel& model, const std::string& folder);
 

@@ -75,7 +75,7 @@ TEST(Toolchain, LinksTheSameImageInAnyFolder) {
               static_cast<uint64_t>(model->memory["weight_bytes"].get<int64_t>()));
     elfs.push_back(*ReadFile(image->elf_path));
     maps.push_back(*ReadFile(image->map_path));
-    EXPECT_EQ(CommandsToJson(commands).size(), 3u);  // model, constants, link
+    EXPECT_EQ(CommandsToJson(commands).size(), 4u);  // code, weights, constants, link
   }
   EXPECT_TRUE(elfs[0] == elfs[1]);
   EXPECT_EQ(maps[0], maps[1]);

@@ -68,12 +68,20 @@ std::string Tensors(const char* name, const char* prefix, const std::vector<uint
   return pointers + "static const helx_tensor " + name + "[] = {" + table + "{0, 0}};\n";
 }
 
+uint32_t ArenaBytes(const TestModel& model) {
+  uint32_t bytes = model.scratch_bytes;
+  for (const auto* sizes : {&model.input_bytes, &model.output_bytes}) {
+    for (const uint32_t size : *sizes) bytes += (size + 15) / 16 * 16;
+  }
+  return bytes;
+}
+
 std::string ModelSource(const TestModel& model, const InputSets& inputs) {
   uint32_t bytes = 0;
   const std::string in = Tensors("inputs", "in", model.input_bytes, &bytes);
   const std::string out = Tensors("outputs", "out", model.output_bytes, &bytes);
   std::string source = "#include \"helx_model.h\"\n#include <string.h>\n";
-  source += "static uint8_t arena[" + std::to_string(bytes + model.scratch_bytes) +
+  source += "static uint8_t arena[" + std::to_string(ArenaBytes(model)) +
             "] __attribute__((section(\".helx_arena\"), aligned(16)));\n";
   source += "static uint32_t variable __attribute__((section(\".helx_variables\")));\n";
   source += "static void reset(void) { variable = 7; }\n" + in + out;
@@ -117,7 +125,7 @@ std::string BuildImage(const Board& board, const TestModel& model, const InputSe
                        const std::string& folder, const std::vector<std::string>& options) {
   const std::string source = folder + "/model.c", script = folder + "/board.ld";
   const std::string image = folder + "/image.elf";
-  const auto placements = Placements(board, 0, model.scratch_bytes);
+  const auto placements = Placements(board, 0, ArenaBytes(model));
   EXPECT_FALSE(placements.empty());
   EXPECT_TRUE(WriteFile(source, ModelSource(model, inputs)).ok());
   EXPECT_TRUE(WriteFile(script, LinkerScript(board, placements.at(0))).ok());

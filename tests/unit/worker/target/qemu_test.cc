@@ -1,10 +1,11 @@
-// Runs real images on the emulated board.
+// Runs real images on every emulated board.
 #include "worker/target/qemu.h"
 
 #include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <map>
@@ -20,7 +21,22 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class QemuTest : public ::testing::Test {
+// What the tests expect of a board, from its documents.
+struct BoardFacts {
+  const char* platform;
+  uint32_t cpuid_part;  // CPUID[15:4], from the core's Technical Reference Manual
+  const char* identity;
+};
+
+constexpr BoardFacts kBoards[] = {
+    {"corstone-300", 0xd22, ";machine=mps3-an547;icount=shift=5,sleep=off"},
+    {"mps2-m33", 0xd21, ";machine=mps2-an505;icount=shift=7,sleep=off"},
+    {"mps2-m7", 0xc27, ";machine=mps2-an500;icount=shift=7,sleep=off"},
+    {"mps2-m4", 0xc24, ";machine=mps2-an386;icount=shift=7,sleep=off"},
+    {"mps2-m3", 0xc23, ";machine=mps2-an385;icount=shift=7,sleep=off"},
+};
+
+class QemuTest : public ::testing::TestWithParam<BoardFacts> {
  protected:
   void SetUp() override {
     if (sandbox::FindProgram("qemu-system-arm").empty() ||
@@ -32,7 +48,7 @@ class QemuTest : public ::testing::Test {
     }
   }
 
-  const Board& board() const { return *FindBoard("corstone-300"); }
+  const Board& board() const { return *FindBoard(GetParam().platform); }
 
   RunOutcome Execute(const RunRequest& request) {
     const auto outcome = QemuTarget(board()).Run(request);
@@ -71,7 +87,7 @@ std::string Word(uint32_t value) {
   return std::string(reinterpret_cast<const char*>(&value), 4);  // both ends are little-endian
 }
 
-TEST_F(QemuTest, ReportsOutputsSignaturesAndCounts) {
+TEST_P(QemuTest, ReportsOutputsSignaturesAndCounts) {
   const InputSets inputs = {{Bytes(16)}};
   const RunOutcome outcome = BuildAndRun(Adder(), inputs);
   ASSERT_FALSE(outcome.failure) << outcome.failure->message;
@@ -82,14 +98,13 @@ TEST_F(QemuTest, ReportsOutputsSignaturesAndCounts) {
   EXPECT_EQ(sample.signatures[0], Sha256Of(AsBytes(sample.outputs[0])));
   EXPECT_GT(sample.instructions, 10u);
   EXPECT_EQ(outcome.evidence->request_digest, TestRequestDigest());
-  // CPUID: implementer Arm (0x41), part 0xD22, Cortex-M55 (TRM 101051, 4.2).
-  EXPECT_EQ(outcome.evidence->cpuid >> 24, 0x41u);
-  EXPECT_EQ(outcome.evidence->cpuid >> 4 & 0xfff, 0xd22u);
+  EXPECT_EQ(outcome.evidence->cpuid >> 24, 0x41u);  // implementer: Arm
+  EXPECT_EQ(outcome.evidence->cpuid >> 4 & 0xfff, GetParam().cpuid_part);
   EXPECT_EQ(outcome.evidence->stack_reserved_bytes, 64u * 1024);
 }
 
 // 1000 turns of subs and bne, with movw before and the return after: 1 + 2000 + 1, and "movs r0, #0".
-TEST_F(QemuTest, CountsExactlyTheInvocationsInstructions) {
+TEST_P(QemuTest, CountsExactlyTheInvocationsInstructions) {
   TestModel model{{4}, {4}, "return counted();",
                   "__attribute__((naked, noinline)) static uint32_t counted(void) {\n"
                   "  __asm__ volatile(\"movw r1, #1000\\n1: subs r1, r1, #1\\n bne 1b\\n"
@@ -108,7 +123,7 @@ TEST_F(QemuTest, CountsExactlyTheInvocationsInstructions) {
   }
 }
 
-TEST_F(QemuTest, MeasuresTheStackBelowTheCall) {
+TEST_P(QemuTest, MeasuresTheStackBelowTheCall) {
   TestModel model{{4}, {4},
                   "volatile uint8_t block[4096]; for (int i = 0; i < 4096; ++i) block[i] = 1;\n"
                   "out0[0] = block[17]; return 0;", ""};
@@ -119,7 +134,7 @@ TEST_F(QemuTest, MeasuresTheStackBelowTheCall) {
   EXPECT_GT(outcome.evidence->stack_total_bytes, outcome.evidence->stack_high_water_bytes);
 }
 
-TEST_F(QemuTest, TenRunsAreIdentical) {
+TEST_P(QemuTest, TenRunsAreIdentical) {
   const InputSets inputs = {{Bytes(16)}};
   const std::string image = BuildImage(board(), Adder(), inputs, folder_.path());
   RunRequest request = MakeRequest(image, Adder(), inputs, folder_.path());
@@ -141,7 +156,7 @@ TEST_F(QemuTest, TenRunsAreIdentical) {
   }
 }
 
-TEST_F(QemuTest, CountsAreEqualWithAndWithoutCaptureAndWarmup) {
+TEST_P(QemuTest, CountsAreEqualWithAndWithoutCaptureAndWarmup) {
   const InputSets inputs = {{Bytes(16)}};
   const std::string image = BuildImage(board(), Adder(), inputs, folder_.path());
   RunRequest request = MakeRequest(image, Adder(), inputs, folder_.path());
@@ -163,7 +178,7 @@ TEST_F(QemuTest, CountsAreEqualWithAndWithoutCaptureAndWarmup) {
   }
 }
 
-TEST_F(QemuTest, StateIsResetBeforeEachInvocationOrCarried) {
+TEST_P(QemuTest, StateIsResetBeforeEachInvocationOrCarried) {
   const InputSets inputs = {{Bytes(16)}};
   const std::string image = BuildImage(board(), Adder(), inputs, folder_.path());
   RunRequest request = MakeRequest(image, Adder(), inputs, folder_.path());
@@ -180,7 +195,7 @@ TEST_F(QemuTest, StateIsResetBeforeEachInvocationOrCarried) {
   }
 }
 
-TEST_F(QemuTest, OneInputSetPerSample) {
+TEST_P(QemuTest, OneInputSetPerSample) {
   const InputSets inputs = {{Bytes(16, 1)}, {Bytes(16, 2)}, {Bytes(16, 3)}};
   const std::string image = BuildImage(board(), Adder(), inputs, folder_.path());
   RunRequest request = MakeRequest(image, Adder(), inputs, folder_.path());
@@ -192,7 +207,7 @@ TEST_F(QemuTest, OneInputSetPerSample) {
   }
 }
 
-TEST_F(QemuTest, PoisonChangesNothingOfAModelThatInitialisesItsMemory) {
+TEST_P(QemuTest, PoisonChangesNothingOfAModelThatInitialisesItsMemory) {
   const InputSets inputs = {{Bytes(16)}};
   const std::string image = BuildImage(board(), Adder(), inputs, folder_.path());
   RunRequest request = MakeRequest(image, Adder(), inputs, folder_.path());
@@ -204,7 +219,7 @@ TEST_F(QemuTest, PoisonChangesNothingOfAModelThatInitialisesItsMemory) {
   EXPECT_EQ(first.evidence->samples[0].instructions, second.evidence->samples[0].instructions);
 }
 
-TEST_F(QemuTest, PoisonShowsAModelThatReadsWhatItNeverWrote) {
+TEST_P(QemuTest, PoisonShowsAModelThatReadsWhatItNeverWrote) {
   const TestModel model{{16}, {4}, "memcpy(out0, arena + 48, 4); return 0;", ""};
   const InputSets inputs = {{Bytes(16)}};
   const std::string image = BuildImage(board(), model, inputs, folder_.path());
@@ -218,7 +233,7 @@ TEST_F(QemuTest, PoisonShowsAModelThatReadsWhatItNeverWrote) {
   }
 }
 
-TEST_F(QemuTest, RefusesInputBytesThatDoNotHashToTheImagesDigests) {
+TEST_P(QemuTest, RefusesInputBytesThatDoNotHashToTheImagesDigests) {
   const InputSets inputs = {{Bytes(16)}};
   const std::string image = BuildImage(board(), Adder(), inputs, folder_.path());
   RunRequest request = MakeRequest(image, Adder(), inputs, folder_.path());
@@ -245,7 +260,7 @@ std::map<std::string, std::string> Sections(const std::string& elf) {
   return out;
 }
 
-TEST_F(QemuTest, ImagesOfTwoInputsDifferOnlyInTheRequestsConstants) {
+TEST_P(QemuTest, ImagesOfTwoInputsDifferOnlyInTheRequestsConstants) {
   const auto first = ReadFile(BuildImage(board(), Adder(), {{Bytes(16, 1)}}, folder_.path()));
   ASSERT_TRUE(first.ok());
   const auto second = ReadFile(BuildImage(board(), Adder(), {{Bytes(16, 2)}}, folder_.path()));
@@ -258,7 +273,7 @@ TEST_F(QemuTest, ImagesOfTwoInputsDifferOnlyInTheRequestsConstants) {
   EXPECT_EQ(a, b);
 }
 
-TEST_F(QemuTest, RefusesAnImageOfAnotherRequest) {
+TEST_P(QemuTest, RefusesAnImageOfAnotherRequest) {
   const InputSets inputs = {{Bytes(16)}};
   const std::string image = BuildImage(board(), Adder(), inputs, folder_.path());
   RunRequest request = MakeRequest(image, Adder(), inputs, folder_.path());
@@ -266,25 +281,55 @@ TEST_F(QemuTest, RefusesAnImageOfAnotherRequest) {
   EXPECT_EQ(Code(Execute(request)), "request_digest_mismatch");
 }
 
-TEST_F(QemuTest, SixteenMebibytesOfInput) {
-  constexpr uint32_t kBytes = 16u << 20;
-  // The arena that holds it lies in DDR.
-  TestModel model{{kBytes}, {4},
-                  "uint32_t sum = 0; for (uint32_t i = 0; i < sizeof(arena) - 144; i += 4096)"
-                  " sum += in0[i]; memcpy(out0, &sum, 4); return 0;", "", kBytes};
-  const InputSets inputs = {{Bytes(kBytes)}};
+// As much as both the staging memory and the largest region for an arena take: 16 MiB on corstone-300.
+TEST_P(QemuTest, LargestInput) {
+  const uint32_t bytes = std::min(16u << 20, board().staging_bytes / 8 * 7);
+  const TestModel model{{bytes}, {4},
+                        "uint32_t sum = 0; for (uint32_t i = 0; i < " + std::to_string(bytes) +
+                            "; i += 4096) sum += in0[i]; memcpy(out0, &sum, 4); return 0;", ""};
+  const InputSets inputs = {{Bytes(bytes)}};
   uint32_t sum = 0;
-  for (uint32_t i = 0; i < 2 * kBytes; i += 4096) {
-    sum += i < kBytes ? static_cast<uint8_t>(inputs[0][0][i]) : 0;
-  }
-  model.body = "uint32_t sum = 0; for (uint32_t i = 0; i < " + std::to_string(kBytes) +
-               "; i += 4096) sum += in0[i]; memcpy(out0, &sum, 4); return 0;";
+  for (uint32_t i = 0; i < bytes; i += 4096) sum += static_cast<uint8_t>(inputs[0][0][i]);
   const RunOutcome outcome = BuildAndRun(model, inputs);
   ASSERT_FALSE(outcome.failure) << outcome.failure->message;
   EXPECT_EQ(outcome.evidence->samples[0].outputs[0], Word(sum));
 }
 
-TEST_F(QemuTest, NullPointerFaults) {
+// An arena that is too large for its own region lies behind the weights.
+TestModel ReadsWeights(const std::string& more) {
+  return {{4}, {4},
+          "arena[0] = arena[sizeof(arena) - 1] = 1; memcpy(out0, weights + 4996, 4);\n" + more +
+              " return 0;",
+          "const uint8_t weights[5000] __attribute__((section(\".helx_weights\"))) = "
+          "{[4996] = 1, 2, 3, 4};\n",
+          3u << 20};
+}
+
+TEST_P(QemuTest, WeightsAndArenaInOneRegion) {
+  const Placement placement = Placements(board(), 5000, 3u << 20).at(0);
+  ASSERT_EQ(placement.weights, placement.arena);
+  const RunOutcome outcome = BuildAndRun(ReadsWeights(""), {{Bytes(4)}});
+  ASSERT_FALSE(outcome.failure) << outcome.failure->message;
+  EXPECT_EQ(outcome.evidence->samples[0].outputs[0], "\1\2\3\4");
+}
+
+TEST_P(QemuTest, WritingWeightsFaults) {
+  const auto write = "*(volatile uint8_t*)(uint32_t)(weights + 4999) = 1;";
+  const RunOutcome outcome = BuildAndRun(ReadsWeights(write), {{Bytes(4)}});
+  EXPECT_EQ(Code(outcome), "hard_fault");
+  EXPECT_THAT(outcome.failure->message, HasSubstr("write to constants"));
+}
+
+TEST_P(QemuTest, ExecutingDataFaults) {
+  const TestModel model{{4}, {4},
+                        "memcpy(arena, \"\\x70\\x47\", 2);"  // bx lr
+                        " ((void (*)(void))((uint32_t)arena | 1))(); return 0;", ""};
+  const RunOutcome outcome = BuildAndRun(model, {{Bytes(4)}});
+  EXPECT_EQ(Code(outcome), "hard_fault");
+  EXPECT_THAT(outcome.failure->message, HasSubstr("memory that is not code"));
+}
+
+TEST_P(QemuTest, NullPointerFaults) {
   const TestModel model{{4}, {4}, "out0[0] = *(volatile uint8_t*)(nothing + 8); return 0;",
                         "static uint8_t* volatile nothing = 0;\n"};
   const RunOutcome outcome = BuildAndRun(model, {{Bytes(4)}});
@@ -299,13 +344,13 @@ TEST_F(QemuTest, NullPointerFaults) {
   EXPECT_THAT(outcome.failure->message, HasSubstr("address 0"));
 }
 
-TEST_F(QemuTest, WritingConstantsFaults) {
+TEST_P(QemuTest, WritingConstantsFaults) {
   const TestModel model{{4}, {4}, "*(volatile uint8_t*)(uint32_t)&helx_the_model = 1; return 0;",
                         "extern const helx_model helx_the_model;\n"};
   EXPECT_EQ(Code(BuildAndRun(model, {{Bytes(4)}})), "hard_fault");
 }
 
-TEST_F(QemuTest, StackOverflowFaults) {
+TEST_P(QemuTest, StackOverflowFaults) {
   const TestModel model{{4}, {4}, "return deep(100000) & 0;",
                         "__attribute__((noinline)) static uint32_t deep(uint32_t n) {\n"
                         "  volatile uint32_t kept[16]; kept[n & 15] = n;\n"
@@ -315,14 +360,14 @@ TEST_F(QemuTest, StackOverflowFaults) {
   EXPECT_THAT(outcome.failure->message, HasSubstr("stack overflow"));
 }
 
-TEST_F(QemuTest, UndefinedInstructionFaults) {
+TEST_P(QemuTest, UndefinedInstructionFaults) {
   const TestModel model{{4}, {4}, "__asm__ volatile(\"udf #1\"); return 0;", ""};
   const RunOutcome outcome = BuildAndRun(model, {{Bytes(4)}});
   EXPECT_EQ(Code(outcome), "hard_fault");
   EXPECT_THAT(outcome.failure->message, HasSubstr("undefined instruction"));
 }
 
-TEST_F(QemuTest, OperatorThatCannotGoOn) {
+TEST_P(QemuTest, OperatorThatCannotGoOn) {
   const TestModel model{{4}, {4}, "return variable;", ""};
   const RunOutcome outcome = BuildAndRun(model, {{Bytes(4)}});
   EXPECT_EQ(Code(outcome), "operator_failed");
@@ -340,7 +385,7 @@ class QemuHangTest : public QemuTest {
   }
 };
 
-TEST_F(QemuHangTest, ByInstructions) {
+TEST_P(QemuHangTest, ByInstructions) {
   RunRequest request = Hang();
   // Deadlines of every phase relative to the counter's clock.
   for (const uint64_t limit : {1u, 17u, 999u, 1'000u, 1'001u, 123'457u, 10'000'000u}) {
@@ -351,7 +396,7 @@ TEST_F(QemuHangTest, ByInstructions) {
   }
 }
 
-TEST_F(QemuHangTest, BySilence) {
+TEST_P(QemuHangTest, BySilence) {
   RunRequest request = Hang();
   request.limits.silence = std::chrono::milliseconds(700);
   const RunOutcome outcome = Execute(request);
@@ -359,7 +404,7 @@ TEST_F(QemuHangTest, BySilence) {
   EXPECT_EQ(outcome.failure->fault, Fault::kDevice);
 }
 
-TEST_F(QemuHangTest, ByTheWallClock) {
+TEST_P(QemuHangTest, ByTheWallClock) {
   RunRequest request = Hang();
   request.limits.wall = std::chrono::milliseconds(900);
   const RunOutcome outcome = Execute(request);
@@ -368,7 +413,7 @@ TEST_F(QemuHangTest, ByTheWallClock) {
   EXPECT_LT(outcome.wall.count(), 5000);
 }
 
-TEST_F(QemuHangTest, Cancelled) {
+TEST_P(QemuHangTest, Cancelled) {
   RunRequest request = Hang();
   request.cancelled = [] { return true; };
   const RunOutcome outcome = Execute(request);
@@ -376,7 +421,7 @@ TEST_F(QemuHangTest, Cancelled) {
   EXPECT_FALSE(outcome.failure || outcome.evidence);
 }
 
-TEST_F(QemuTest, LimitsThatAreNotReachedDoNotChangeTheCount) {
+TEST_P(QemuTest, LimitsThatAreNotReachedDoNotChangeTheCount) {
   const InputSets inputs = {{Bytes(16)}};
   const std::string image = BuildImage(board(), Adder(), inputs, folder_.path());
   RunRequest request = MakeRequest(image, Adder(), inputs, folder_.path());
@@ -388,27 +433,28 @@ TEST_F(QemuTest, LimitsThatAreNotReachedDoNotChangeTheCount) {
   EXPECT_EQ(free.evidence->samples[0].instructions, limited.evidence->samples[0].instructions);
 }
 
-// Where in the file the program header of the segment at address 0 lies.
-size_t CodeSegmentHeader(const std::string& elf) {
+// Where in the file the program header of the segment with the vector table lies.
+size_t CodeSegmentHeader(const std::string& elf, const Board& board) {
+  const uint32_t address = FindRegion(board, board.code_region)->address;
   Elf32_Ehdr header;
   std::memcpy(&header, elf.data(), sizeof(header));
   for (size_t i = 0; i < header.e_phnum; ++i) {
     const size_t at = header.e_phoff + i * header.e_phentsize;
     Elf32_Phdr segment;
     std::memcpy(&segment, elf.data() + at, sizeof(segment));
-    if (segment.p_type == PT_LOAD && segment.p_vaddr == 0) return at;
+    if (segment.p_type == PT_LOAD && segment.p_vaddr == address) return at;
   }
-  ADD_FAILURE() << "no segment at address 0";
+  ADD_FAILURE() << "no segment at " << address;
   return 0;
 }
 
-TEST_F(QemuTest, FirmwareThatIsNoRunner) {
+TEST_P(QemuTest, FirmwareThatIsNoRunner) {
   const InputSets inputs = {{Bytes(16)}};
   const std::string image = BuildImage(board(), Adder(), inputs, folder_.path());
   auto elf = ReadFile(image);
   ASSERT_TRUE(elf.ok());
   Elf32_Phdr segment;
-  std::memcpy(&segment, elf->data() + CodeSegmentHeader(*elf), sizeof(segment));
+  std::memcpy(&segment, elf->data() + CodeSegmentHeader(*elf, board()), sizeof(segment));
   // "b ." in place of all code, which begins at 0x400.
   for (size_t i = 0x400; i + 2 <= segment.p_filesz; i += 2) {
     elf->replace(segment.p_offset + i, 2, "\xfe\xe7");
@@ -419,20 +465,20 @@ TEST_F(QemuTest, FirmwareThatIsNoRunner) {
   EXPECT_EQ(Code(Execute(request)), "no_start_frame");
 }
 
-TEST_F(QemuTest, ImageOutsideTheMemoryMap) {
+TEST_P(QemuTest, ImageOutsideTheMemoryMap) {
   const InputSets inputs = {{Bytes(16)}};
   const std::string image = BuildImage(board(), Adder(), inputs, folder_.path());
   auto elf = ReadFile(image);
   ASSERT_TRUE(elf.ok());
   const uint32_t nowhere = 0x9000'0000;
-  std::memcpy(elf->data() + CodeSegmentHeader(*elf) + offsetof(Elf32_Phdr, p_vaddr), &nowhere, 4);
+  std::memcpy(elf->data() + CodeSegmentHeader(*elf, board()) + offsetof(Elf32_Phdr, p_vaddr), &nowhere, 4);
   ASSERT_TRUE(WriteFile(image, *elf).ok());
   const RunOutcome outcome = Execute(MakeRequest(image, Adder(), inputs, folder_.path()));
   ASSERT_EQ(Code(outcome), "image_unusable");
   EXPECT_THAT(outcome.failure->message, HasSubstr("0x90000000"));
 }
 
-TEST_F(QemuTest, MissingEmulator) {
+TEST_P(QemuTest, MissingEmulator) {
   const InputSets inputs = {{Bytes(16)}};
   const std::string image = BuildImage(board(), Adder(), inputs, folder_.path());
   const QemuTarget target(board(), "/nonexistent/qemu-system-arm");
@@ -443,7 +489,7 @@ TEST_F(QemuTest, MissingEmulator) {
   EXPECT_EQ(outcome->failure->fault, Fault::kInfra);
 }
 
-TEST_F(QemuTest, EmulatorThatRefusesItsArguments) {
+TEST_P(QemuTest, EmulatorThatRefusesItsArguments) {
   const InputSets inputs = {{Bytes(16)}};
   const std::string image = BuildImage(board(), Adder(), inputs, folder_.path());
   Board other = board();
@@ -454,13 +500,45 @@ TEST_F(QemuTest, EmulatorThatRefusesItsArguments) {
   EXPECT_THAT(outcome->failure->message, HasSubstr("unsupported machine"));
 }
 
-TEST_F(QemuTest, IdentityNamesVersionPackageAndSettings) {
+TEST_P(QemuTest, IdentityNamesVersionPackageAndSettings) {
   const auto identity = QemuTarget(board()).Identity();
   ASSERT_TRUE(identity.ok()) << identity.status();
   EXPECT_EQ(identity->name, "qemu-system-arm");
   EXPECT_THAT(identity->version, ::testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
-  EXPECT_THAT(identity->detail, HasSubstr(";machine=mps3-an547;icount=shift=5,sleep=off"));
+  EXPECT_THAT(identity->detail, HasSubstr(GetParam().identity));
 }
+
+std::string PlatformName(const ::testing::TestParamInfo<BoardFacts>& info) {
+  std::string name = info.param.platform;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Boards, QemuTest, ::testing::ValuesIn(kBoards), PlatformName);
+INSTANTIATE_TEST_SUITE_P(Boards, QemuHangTest, ::testing::ValuesIn(kBoards), PlatformName);
+
+// Of the boards whose counter has 32 bits, one per clock; 2^32 ticks are 1.34 and 1.68 thousand million instructions.
+class QemuLongTest : public QemuTest {};
+
+TEST_P(QemuLongTest, CountsAndLimitsBeyondTheCountersWidth) {
+  const TestModel model{{4}, {4}, "return counted();",
+                        "__attribute__((naked, noinline)) static uint32_t counted(void) {\n"
+                        "  __asm__ volatile(\"ldr r1, =900000000\\n1: subs r1, r1, #1\\n bne 1b\\n"
+                        " movs r0, #0\\n bx lr\\n .ltorg\\n\");\n}\n"};
+  const InputSets inputs = {{Bytes(4)}};
+  const std::string image = BuildImage(board(), model, inputs, folder_.path());
+  RunRequest request = MakeRequest(image, model, inputs, folder_.path());
+  request.limits.wall = std::chrono::minutes(4);
+  request.limits.instructions = 1'900'000'000;
+  const RunOutcome outcome = Execute(request);
+  ASSERT_FALSE(outcome.failure) << outcome.failure->message;
+  EXPECT_EQ(outcome.evidence->samples[0].instructions, 1u + 1 + 2 * 900'000'000u + 1 + 1);
+  request.limits.instructions = 1'700'000'000;
+  EXPECT_EQ(Code(Execute(request)), "instruction_limit");
+}
+
+INSTANTIATE_TEST_SUITE_P(Clocks, QemuLongTest, ::testing::Values(kBoards[1], kBoards[3]),
+                         PlatformName);
 
 }  // namespace
 }  // namespace helx::target

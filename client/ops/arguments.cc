@@ -1,0 +1,58 @@
+#include "client/ops/arguments.h"
+
+#include <algorithm>
+
+namespace helx::ops {
+namespace {
+
+bool Contains(const std::vector<std::string_view>& list, std::string_view name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+}  // namespace
+
+std::string Arguments::Get(std::string_view name, std::string_view otherwise) const {
+  const auto at = options.find(name);
+  return at == options.end() ? std::string(otherwise) : at->second.back();
+}
+
+std::vector<std::string> Arguments::All(std::string_view name) const {
+  const auto at = options.find(name);
+  return at == options.end() ? std::vector<std::string>() : at->second;
+}
+
+std::optional<Arguments> ParseArguments(const std::vector<std::string>& words,
+                                        const std::vector<std::string_view>& known,
+                                        const std::vector<std::string_view>& repeatable,
+                                        std::string* error) {
+  Arguments arguments;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word.compare(0, 2, "--") != 0) {
+      arguments.words.push_back(word);
+      continue;
+    }
+    const std::string name = word.substr(2);
+    const bool may_repeat = Contains(repeatable, name);
+    if (!may_repeat && !Contains(known, name)) {
+      *error = "there is no option " + word;
+    } else if (i + 1 == words.size()) {
+      *error = word + " lacks its value";
+    } else if (!may_repeat && arguments.Has(name)) {
+      *error = word + " is given twice";
+    } else {
+      arguments.options[name].push_back(words[++i]);
+      continue;
+    }
+    return std::nullopt;
+  }
+  return arguments;
+}
+
+std::optional<std::pair<std::string, std::string>> SplitPair(const std::string& text) {
+  const size_t at = text.find('=');
+  if (at == std::string::npos || at == 0) return std::nullopt;
+  return std::pair(text.substr(0, at), text.substr(at + 1));
+}
+
+}  // namespace helx::ops

@@ -1,0 +1,38 @@
+// The command line of wai-verify: words, and options of the form --name value.
+#ifndef HELX_CLIENT_OPS_ARGUMENTS_H_
+#define HELX_CLIENT_OPS_ARGUMENTS_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace helx::ops {
+
+struct Arguments {
+  std::vector<std::string> words;
+  // Every value given for an option, in order.
+  std::map<std::string, std::vector<std::string>, std::less<>> options;
+
+  bool Has(std::string_view name) const { return options.find(name) != options.end(); }
+  // The last value, or `otherwise`.
+  std::string Get(std::string_view name, std::string_view otherwise) const;
+  // The values of a repeatable option.
+  std::vector<std::string> All(std::string_view name) const;
+};
+
+// Empty, with `*error`, for an option that is not in `known`, that lacks its value, or that is
+// given twice and is not in `repeatable`.
+std::optional<Arguments> ParseArguments(const std::vector<std::string>& words,
+                                        const std::vector<std::string_view>& known,
+                                        const std::vector<std::string_view>& repeatable,
+                                        std::string* error);
+
+// "name=value" split at the first '='; empty when there is none or the name is empty.
+std::optional<std::pair<std::string, std::string>> SplitPair(const std::string& text);
+
+}  // namespace helx::ops
+
+#endif  // HELX_CLIENT_OPS_ARGUMENTS_H_

@@ -1,0 +1,240 @@
+// bounds, certify and lower.
+#include <charconv>
+#include <cstdio>
+
+#include "client/ops/arguments.h"
+#include "client/ops/commands.h"
+#include "client/ops/files.h"
+#include "client/ops/sha256.h"
+#include "core/ops/certificate.h"
+#include "core/ops/lower/lowering.h"
+
+namespace helx::ops {
+namespace {
+
+const std::vector<std::string_view> kOptions = {"capability", "lowering", "profile", "check",
+                                                "out"};
+
+// What is certified: a set to lower, or graphs on their own.
+struct Subject {
+  std::string capability;
+  std::string lowering;
+  // Null for graphs on their own.
+  const LoweringInfo* info = nullptr;
+  std::vector<Member> members;
+  EntryFields fields;
+  std::vector<RoleGraph> graphs;
+  Verdict profile = Verdict::kAcc64;
+  std::optional<std::string> check;
+};
+
+bool ReadFields(const Arguments& arguments, EntryFields* fields, std::string* error) {
+  for (const std::string& text : arguments.All("field")) {
+    const auto pair = SplitPair(text);
+    int64_t value = 0;
+    bool whole = false;
+    if (pair) {
+      const char* end = pair->second.data() + pair->second.size();
+      const auto parsed = std::from_chars(pair->second.data(), end, value);
+      whole = parsed.ec == std::errc() && parsed.ptr == end;
+    }
+    if (!whole || !fields->emplace(pair->first, value).second) {
+      *error = "--field " + text + " is not a new NAME=INTEGER";
+      return false;
+    }
+  }
+  return true;
+}
+
+// The options bounds and certify share.
+bool ReadCommon(const Arguments& arguments, Subject* subject, std::string* error) {
+  subject->capability = arguments.Get("capability", "");
+  subject->lowering = arguments.Get("lowering", "");
+  const auto profile = ProfileFromName(arguments.Get("profile", "acc64"));
+  if (!profile) {
+    *error = "--profile is acc32 or acc64";
+    return false;
+  }
+  subject->profile = *profile;
+  if (arguments.Has("check")) {
+    subject->check = ReadFile(arguments.Get("check", ""), error);
+    if (!subject->check) return false;
+  }
+  return ReadFields(arguments, &subject->fields, error);
+}
+
+// The lowering of a set: by id where given, and the capability's own.
+bool ResolveLowering(Subject* subject, std::string* error) {
+  subject->info = subject->lowering.empty() ? FindLoweringOfCapability(subject->capability)
+                                            : FindLowering(subject->lowering);
+  if (subject->info == nullptr) {
+    *error = subject->lowering.empty()
+                 ? "no lowering has the capability \"" + subject->capability + "\""
+                 : "there is no lowering \"" + subject->lowering + "\"";
+    return false;
+  }
+  if (subject->info->capability != subject->capability) {
+    *error = "the capability of " + std::string(subject->info->id) + " is " +
+             std::string(subject->info->capability) + ", not \"" + subject->capability + "\"";
+    return false;
+  }
+  return true;
+}
+
+void PrintFailures(const Certificate& certificate, Verdict profile) {
+  std::printf("verdict %s, profile %s: %s\n", std::string(VerdictName(certificate.verdict)).c_str(),
+              std::string(VerdictName(profile)).c_str(),
+              certificate.verdict >= profile ? "met" : "not met");
+}
+
+int CertifySubject(const Subject& subject, const std::string& out) {
+  std::vector<RoleGraph> graphs = subject.graphs;
+  if (subject.info != nullptr) {
+    Result<std::vector<RoleGraph>> lowered = Lower(*subject.info, subject.members, subject.fields);
+    if (!lowered.ok()) {
+      return Complain("the lowering refuses the set: " + lowered.refusal().Text(),
+                      kLoweringRefuses);
+    }
+    graphs = std::move(lowered.value());
+  }
+  const Result<Certificate> certificate =
+      subject.info != nullptr ? Certify(subject.capability, subject.info->id, graphs,
+                                        SetDigest(subject.members, Sha256))
+                              : CertifyGraphs(subject.capability, subject.lowering, graphs, Sha256);
+  if (!certificate.ok()) return Complain(certificate.refusal().Text(), kMalformed);
+  std::string error;
+  if (!out.empty() && !WriteFile(out, certificate.value().text, &error)) {
+    return Complain(error, kUsage);
+  }
+  PrintFailures(certificate.value(), subject.profile);
+  if (subject.check && *subject.check != certificate.value().text) {
+    std::string what = "the certificate given is not the one of this set";
+    if (!ReadCertificate(*subject.check, &error)) what = "the certificate given is " + error;
+    return Complain(what, kDiffers);
+  }
+  return certificate.value().verdict >= subject.profile ? kMet : kNotMet;
+}
+
+bool ReadFolderMembers(const std::string& folder, std::vector<Member>* members,
+                       std::string* error) {
+  auto files = ReadTree(folder, error);
+  if (!files) return false;
+  for (auto& [name, bytes] : *files) members->push_back({name, std::move(bytes)});
+  return true;
+}
+
+bool IsGraphFile(const std::string& path) {
+  return path.size() > 5 && path.substr(path.size() - 5) == ".whg1";
+}
+
+// SET...: one folder of members, or .whg1 files.
+bool ReadSet(const Words& words, Subject* subject, std::string* error) {
+  if (words.empty()) {
+    *error = "no set is given";
+    return false;
+  }
+  if (words.size() == 1 && IsFolder(words[0])) {
+    return ResolveLowering(subject, error) && ReadFolderMembers(words[0], &subject->members, error);
+  }
+  for (const std::string& path : words) {
+    if (!IsGraphFile(path)) {
+      *error = path + ": neither a folder of members nor a .whg1 file";
+      return false;
+    }
+    const auto bytes = ReadFile(path, error);
+    if (!bytes) return false;
+    subject->graphs.push_back({Stem(path), *bytes});
+  }
+  return true;
+}
+
+// --member or --whg1 pairs.
+template <typename Add>
+bool ReadPairs(const std::vector<std::string>& pairs, Add add, std::string* error) {
+  for (const std::string& text : pairs) {
+    const auto pair = SplitPair(text);
+    if (!pair) {
+      *error = "\"" + text + "\" is not NAME=PATH";
+      return false;
+    }
+    auto bytes = ReadFile(pair->second, error);
+    if (!bytes) return false;
+    add(pair->first, std::move(*bytes));
+  }
+  return true;
+}
+
+}  // namespace
+
+int BoundsCommand(const Words& words) {
+  std::string error;
+  const auto arguments = ParseArguments(words, kOptions, {"field"}, &error);
+  if (!arguments) return Complain(error, kUsage);
+  Subject subject;
+  if (!ReadCommon(*arguments, &subject, &error) || !ReadSet(arguments->words, &subject, &error)) {
+    return Complain(error, kUsage);
+  }
+  return CertifySubject(subject, arguments->Get("out", ""));
+}
+
+int CertifyCommand(const Words& words) {
+  std::string error;
+  const auto arguments = ParseArguments(words, kOptions, {"field", "member", "whg1"}, &error);
+  if (!arguments) return Complain(error, kUsage);
+  if (!arguments->words.empty()) {
+    return Complain("certify takes --member or --whg1, not \"" + arguments->words[0] + "\"",
+                    kUsage);
+  }
+  Subject subject;
+  const bool members = arguments->Has("member");
+  if (members == arguments->Has("whg1")) {
+    return Complain("exactly one of --member and --whg1 is needed", kUsage);
+  }
+  if (!ReadCommon(*arguments, &subject, &error)) return Complain(error, kUsage);
+  if (members && (subject.lowering.empty() || !ResolveLowering(&subject, &error))) {
+    return Complain(error.empty() ? "--lowering is needed for --member" : error, kUsage);
+  }
+  const bool read = members ? ReadPairs(
+                                  arguments->All("member"),
+                                  [&](const std::string& name, std::string bytes) {
+                                    subject.members.push_back({name, std::move(bytes)});
+                                  },
+                                  &error)
+                            : ReadPairs(
+                                  arguments->All("whg1"),
+                                  [&](const std::string& role, std::string bytes) {
+                                    subject.graphs.push_back({role, std::move(bytes)});
+                                  },
+                                  &error);
+  if (!read) return Complain(error, kUsage);
+  return CertifySubject(subject, arguments->Get("out", ""));
+}
+
+int LowerCommand(const Words& words) {
+  std::string error;
+  const auto arguments =
+      ParseArguments(words, {"capability", "lowering", "out"}, {"field"}, &error);
+  if (!arguments) return Complain(error, kUsage);
+  Subject subject;
+  subject.capability = arguments->Get("capability", "");
+  subject.lowering = arguments->Get("lowering", "");
+  if (arguments->words.size() != 1 || !IsFolder(arguments->words[0]) || !arguments->Has("out")) {
+    return Complain("lower takes one folder of members and --out DIR", kUsage);
+  }
+  if (!ReadFields(*arguments, &subject.fields, &error) ||
+      !ReadSet(arguments->words, &subject, &error)) {
+    return Complain(error, kUsage);
+  }
+  const auto lowered = Lower(*subject.info, subject.members, subject.fields);
+  if (!lowered.ok()) {
+    return Complain("the lowering refuses the set: " + lowered.refusal().Text(), kLoweringRefuses);
+  }
+  for (const RoleGraph& role : lowered.value()) {
+    const std::string path = arguments->Get("out", "") + "/" + role.role + ".whg1";
+    if (!WriteFile(path, role.bytes, &error)) return Complain(error, kUsage);
+    std::printf("%s: %zu bytes\n", path.c_str(), role.bytes.size());
+  }
+  return kMet;
+}
+
+}  // namespace helx::ops

@@ -1,0 +1,12 @@
+// Runs a WASI command under Node: run_wasi.mjs COMMAND.wasm FOLDER [WORDS...]. The command sees
+// FOLDER as /corpus and nothing else; a word that starts with FOLDER is rewritten to it.
+import { readFile } from 'node:fs/promises';
+import { argv, exit } from 'node:process';
+import { WASI } from 'node:wasi';
+
+const [file, folder, ...words] = argv.slice(2);
+const args = [file, ...words.map((word) => word.replace(folder, '/corpus'))];
+const wasi = new WASI({ version: 'preview1', args, preopens: { '/corpus': folder } });
+const module = await WebAssembly.compile(await readFile(file));
+const instance = await WebAssembly.instantiate(module, wasi.getImportObject());
+exit(wasi.start(instance));

@@ -1,0 +1,195 @@
+// The sums of conv. Addition is exact in any order (docs/integer-operators.md, sections 5.1 and
+// 9.1), so the loops are arranged for speed and the lanes are as narrow as the certificate allows:
+// `part` bounds every subset of the terms, hence every lane and every single product.
+#include <algorithm>
+#include <vector>
+
+#include "core/ops/evaluate.h"
+
+// One copy of the inner loops per instruction set, chosen when the program starts.
+#if defined(__x86_64__) && defined(__ELF__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define HELX_OPS_CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define HELX_OPS_CLONES
+#endif
+
+namespace helx::ops {
+namespace {
+
+// acc[r] = sum over k of w[r * taps + k] * column[k].
+template <typename W, typename X, typename Acc>
+inline __attribute__((always_inline)) void DotRows(const W* w, int64_t rows, const X* column,
+                                                   int64_t taps, Acc* acc) {
+  for (int64_t r = 0; r < rows; ++r) {
+    Acc sum = 0;
+    const W* row = w + r * taps;
+    for (int64_t k = 0; k < taps; ++k) sum += static_cast<Acc>(row[k]) * column[k];
+    acc[r] = sum;
+  }
+}
+
+HELX_OPS_CLONES void DotRows16(const int16_t* w, int64_t rows, const int16_t* column, int64_t taps,
+                               int32_t* acc) {
+  DotRows<int16_t, int16_t, int32_t>(w, rows, column, taps, acc);
+}
+
+HELX_OPS_CLONES void DotRows32(const int32_t* w, int64_t rows, const int32_t* column, int64_t taps,
+                               int32_t* acc) {
+  DotRows<int32_t, int32_t, int32_t>(w, rows, column, taps, acc);
+}
+
+HELX_OPS_CLONES void DotRows64(const int32_t* w, int64_t rows, const int64_t* column, int64_t taps,
+                               int64_t* acc) {
+  DotRows<int32_t, int64_t, int64_t>(w, rows, column, taps, acc);
+}
+
+// acc[i] += w * x[i * stride].
+HELX_OPS_CLONES void AddScaled32(int32_t w, const int32_t* x, int64_t stride, int64_t count,
+                                 int32_t* acc) {
+  if (stride == 1) {
+    for (int64_t i = 0; i < count; ++i) acc[i] += w * x[i];
+  } else {
+    for (int64_t i = 0; i < count; ++i) acc[i] += w * x[i * stride];
+  }
+}
+
+void AddScaled64(int32_t w, const int64_t* x, int64_t stride, int64_t count, int64_t* acc) {
+  for (int64_t i = 0; i < count; ++i) acc[i] += w * x[i * stride];
+}
+
+struct Geometry {
+  const Params& p;
+  const Shape& in;
+  const Shape& out;
+  int64_t group_in() const { return p.cin / p.groups; }
+  int64_t group_out() const { return p.cout / p.groups; }
+  int64_t taps() const { return group_in() * p.kh * p.kw; }
+};
+
+// The inputs under the kernel at (oy, ox) for group g, in the weights' order; absent taps are 0,
+// which adds nothing.
+template <typename X>
+void Column(const Geometry& geo, const int64_t* x, int64_t g, int64_t oy, int64_t ox, X* column) {
+  const Params& p = geo.p;
+  for (int64_t i = g * geo.group_in(); i < (g + 1) * geo.group_in(); ++i) {
+    for (int64_t ky = 0; ky < p.kh; ++ky) {
+      const int64_t iy = oy * p.sh - p.pt + ky * p.dh;
+      const bool row_present = iy >= 0 && iy < geo.in.h;
+      const int64_t* row = x + (i * geo.in.h + (row_present ? iy : 0)) * geo.in.w;
+      for (int64_t kx = 0; kx < p.kw; ++kx) {
+        const int64_t ix = ox * p.sw - p.pl + kx * p.dw;
+        *column++ = row_present && ix >= 0 && ix < geo.in.w ? static_cast<X>(row[ix]) : X{0};
+      }
+    }
+  }
+}
+
+// Column by column: suits many output channels per group.
+template <typename W, typename X, typename Acc>
+void ByColumns(const Geometry& geo, const W* w, const int64_t* x,
+               void (*dot_rows)(const W*, int64_t, const X*, int64_t, Acc*), int64_t* acc) {
+  const int64_t plane = geo.out.h * geo.out.w;
+  std::vector<X> column(geo.taps());
+  std::vector<Acc> sums(geo.group_out());
+  for (int64_t g = 0; g < geo.p.groups; ++g) {
+    for (int64_t at = 0; at < plane; ++at) {
+      Column(geo, x, g, at / geo.out.w, at % geo.out.w, column.data());
+      dot_rows(w + g * geo.group_out() * geo.taps(), geo.group_out(), column.data(), geo.taps(),
+               sums.data());
+      for (int64_t o = 0; o < geo.group_out(); ++o) {
+        const int64_t channel = g * geo.group_out() + o;
+        acc[channel * plane + at] = sums[o] + geo.p.bias[channel];
+      }
+    }
+  }
+}
+
+// The output columns whose tap kx is present: [first, last).
+void PresentRange(const Geometry& geo, int64_t kx, int64_t* first, int64_t* last) {
+  const int64_t shift = kx * geo.p.dw - geo.p.pl;
+  *first = shift >= 0 ? 0 : (-shift + geo.p.sw - 1) / geo.p.sw;
+  *last = shift >= geo.in.w ? 0 : std::min(geo.out.w, (geo.in.w - 1 - shift) / geo.p.sw + 1);
+}
+
+// One output row of channel o, tap by tap, into `sums`.
+template <typename X, typename Acc>
+void OutputRow(const Geometry& geo, const X* x, int64_t o, int64_t oy,
+               void (*add_scaled)(int32_t, const X*, int64_t, int64_t, Acc*), Acc* sums) {
+  const Params& p = geo.p;
+  const int64_t first_in = o / geo.group_out() * geo.group_in();
+  const int32_t* w = p.w.data() + o * geo.taps();
+  for (int64_t i = first_in; i < first_in + geo.group_in(); ++i) {
+    for (int64_t ky = 0; ky < p.kh; ++ky) {
+      const int64_t iy = oy * p.sh - p.pt + ky * p.dh;
+      for (int64_t kx = 0; kx < p.kw; ++kx, ++w) {
+        if (iy < 0 || iy >= geo.in.h) continue;
+        int64_t first = 0;
+        int64_t last = 0;
+        PresentRange(geo, kx, &first, &last);
+        if (first >= last) continue;
+        const int64_t ix = first * p.sw - p.pl + kx * p.dw;
+        add_scaled(*w, x + (i * geo.in.h + iy) * geo.in.w + ix, p.sw, last - first, sums + first);
+      }
+    }
+  }
+}
+
+// Row by row: suits depthwise and other thin groups.
+template <typename X, typename Acc>
+void ByRows(const Geometry& geo, const X* x,
+            void (*add_scaled)(int32_t, const X*, int64_t, int64_t, Acc*), int64_t* acc) {
+  std::vector<Acc> sums(geo.out.w);
+  for (int64_t o = 0; o < geo.p.cout; ++o) {
+    for (int64_t oy = 0; oy < geo.out.h; ++oy) {
+      std::fill(sums.begin(), sums.end(), Acc{0});
+      OutputRow(geo, x, o, oy, add_scaled, sums.data());
+      int64_t* row = acc + (o * geo.out.h + oy) * geo.out.w;
+      for (int64_t ox = 0; ox < geo.out.w; ++ox) row[ox] = sums[ox] + geo.p.bias[o];
+    }
+  }
+}
+
+bool FitsBits(Interval v, int bits) {
+  const i128 limit = static_cast<i128>(1) << (bits - 1);
+  return v.lo >= -limit && v.hi < limit;
+}
+
+template <typename T>
+bool AllFit16(const std::vector<T>& values) {
+  return std::all_of(values.begin(), values.end(), [](T v) { return v >= -32768 && v <= 32767; });
+}
+
+}  // namespace
+
+void ConvolutionSums(const Params& p, const NodeFacts& facts, const Tensor& x, const Shape& y,
+                     std::vector<int64_t>* acc) {
+  const Geometry geo{p, x.shape, y};
+  // Below this many output channels per group, or output elements per channel, the cost of
+  // arranging data outweighs the faster loop.
+  constexpr int64_t kFew = 4;
+  const bool by_columns = geo.group_out() >= kFew;
+  const bool lanes32 = FitsBits(facts.bounds->Named("part"), 32) && FitsBits(facts.input, 32);
+  if (!lanes32) {
+    if (by_columns) {
+      ByColumns<int32_t, int64_t, int64_t>(geo, p.w.data(), x.data.data(), DotRows64, acc->data());
+    } else {
+      ByRows<int64_t, int64_t>(geo, x.data.data(), AddScaled64, acc->data());
+    }
+    return;
+  }
+  if (!by_columns) {
+    const std::vector<int32_t> narrow(x.data.begin(), x.data.end());
+    ByRows<int32_t, int32_t>(geo, narrow.data(), AddScaled32, acc->data());
+    return;
+  }
+  if (y.h * y.w >= kFew && FitsBits(facts.input, 16) && AllFit16(p.w)) {
+    const std::vector<int16_t> weights(p.w.begin(), p.w.end());
+    ByColumns<int16_t, int16_t, int32_t>(geo, weights.data(), x.data.data(), DotRows16,
+                                         acc->data());
+    return;
+  }
+  ByColumns<int32_t, int32_t, int32_t>(geo, p.w.data(), x.data.data(), DotRows32, acc->data());
+}
+
+}  // namespace helx::ops

@@ -1,0 +1,91 @@
+// Interpreter speed in multiply-accumulates per second of one core, and the bounds pass.
+//
+// "acc32" inputs are int8-ranged, so the certificate allows int32 lanes; "acc64" inputs span 40
+// bits, so the same convolution runs in 64-bit lanes.
+#include <benchmark/benchmark.h>
+
+#include <string>
+
+#include "core/ops/corpus/builder.h"
+#include "core/ops/load.h"
+#include "core/ops/run.h"
+#include "core/ops/whg1.h"
+
+namespace helx::ops {
+namespace {
+
+struct ConvCase {
+  int64_t cin, cout, groups, kernel, size;
+};
+
+constexpr ConvCase kCases[] = {
+    {32, 32, 1, 3, 32},   // 3x3
+    {64, 64, 1, 1, 25},   // pointwise
+    {64, 64, 64, 3, 25},  // depthwise
+    {640, 128, 1, 1, 1},  // fully connected
+    {3, 16, 1, 3, 32},    // few input channels
+};
+
+std::string ConvFile(const ConvCase& c, int64_t magnitude) {
+  Params p;
+  p.cin = c.cin;
+  p.cout = c.cout;
+  p.groups = c.groups;
+  p.kh = p.kw = c.kernel;
+  p.pt = p.pb = p.pl = p.pr = c.kernel / 2;
+  p.n = c.cout;
+  p.mult.assign(c.cout, 1 << 20);
+  p.post_bias.assign(c.cout, 0);
+  p.shift.assign(c.cout, 31);
+  p.bias.assign(c.cout, 7);
+  p.w.resize(c.cout * c.cin / c.groups * c.kernel * c.kernel);
+  for (size_t i = 0; i < p.w.size(); ++i) p.w[i] = static_cast<int32_t>(i * 37 % 255) - 127;
+  Graph graph;
+  Input input;
+  input.fixed = true;
+  input.c = c.cin;
+  input.h_cap = input.w_cap = c.size;
+  input.lo = -magnitude;
+  input.hi = magnitude;
+  graph.inputs = {input};
+  graph.max_elems = 1 << 24;
+  graph.nodes.push_back({Op::kConv, {0}, p});
+  graph.outputs = {1};
+  return WriteWhg1(graph);
+}
+
+void RunConv(benchmark::State& state, int64_t magnitude) {
+  const ConvCase& c = kCases[state.range(0)];
+  const Result<PlannedGraph> loaded = LoadWhg1(ConvFile(c, magnitude));
+  if (!loaded.ok()) {
+    state.SkipWithError(loaded.refusal().Text().c_str());
+    return;
+  }
+  Instance instance(&loaded.value());
+  Tensor x{{c.cin, c.size, c.size}, {}};
+  for (int64_t i = 0; i < x.shape.elements(); ++i) x.data.push_back(i * 89 % 255 - 127);
+  const std::vector<Tensor> inputs = {x};
+  for (auto _ : state) benchmark::DoNotOptimize(instance.Decode(inputs).ok());
+  const double macs =
+      static_cast<double>(c.size * c.size * c.cout) * (c.cin / c.groups) * c.kernel * c.kernel;
+  state.counters["MAC/s"] = benchmark::Counter(macs, benchmark::Counter::kIsIterationInvariantRate);
+}
+
+void ConvAcc32(benchmark::State& state) { RunConv(state, 127); }
+void ConvAcc64(benchmark::State& state) { RunConv(state, int64_t{1} << 40); }
+BENCHMARK(ConvAcc32)->DenseRange(0, std::size(kCases) - 1);
+BENCHMARK(ConvAcc64)->DenseRange(0, std::size(kCases) - 1);
+
+// Load, the bounds pass included, of 2^22 weights.
+void LoadLargeConv(benchmark::State& state) {
+  const std::string file = ConvFile({1024, 4096, 1, 1, 1}, 127);
+  for (auto _ : state) benchmark::DoNotOptimize(LoadWhg1(file).ok());
+  state.counters["weights/s"] =
+      benchmark::Counter(1024.0 * 4096, benchmark::Counter::kIsIterationInvariantRate);
+}
+BENCHMARK(LoadLargeConv);
+
+}  // namespace
+}  // namespace helx::ops
+
+BENCHMARK_MAIN();

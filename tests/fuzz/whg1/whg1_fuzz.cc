@@ -1,0 +1,117 @@
+// libFuzzer target for the byte forms core/ops reads: WHG1 files, canonical JSON, vector lines and
+// the registered network forms.
+//
+// The first byte chooses the reader. A WHG1 input has its checksums repaired first, so that
+// mutations reach the later load steps; whatever loads is run on its ranges' ends. Invariants: a
+// file that reads is written back byte for byte, and the outputs of a decode lie in the intervals
+// the bounds pass recorded.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "core/ops/corpus/vectors.h"
+#include "core/ops/json.h"
+#include "core/ops/load.h"
+#include "core/ops/lower/lowering.h"
+#include "core/ops/run.h"
+#include "core/ops/whg1.h"
+
+namespace helx::ops {
+namespace {
+
+void Require(bool holds) {
+  if (!holds) std::abort();
+}
+
+void Put32(std::string* bytes, size_t at, uint32_t value) {
+  for (int i = 0; i < 4; ++i) (*bytes)[at + i] = static_cast<char>(value >> (8 * i) & 0xFF);
+}
+
+void RepairChecksums(std::string* bytes) {
+  if (bytes->size() < 64) return;
+  Put32(bytes, 36, static_cast<uint32_t>(bytes->size()));
+  Put32(bytes, 40, Crc32(std::string_view(*bytes).substr(64)));
+  Put32(bytes, 60, Crc32(std::string_view(*bytes).substr(0, 60)));
+}
+
+// A decode whose inputs are all their range's end, on small shapes only.
+void Decode(Instance* instance, const PlannedGraph& planned, bool high) {
+  std::vector<Tensor> inputs;
+  for (const Input& input : planned.graph.inputs) {
+    if (input.state) continue;
+    const Shape shape = input.fixed ? Shape{input.c, input.h_cap, input.w_cap}
+                                    : Shape{input.c, std::min<int64_t>(input.h_cap, 3),
+                                            std::min<int64_t>(input.w_cap, 3)};
+    if (shape.elements() > 4096) return;
+    inputs.push_back({shape, std::vector<int64_t>(shape.elements(), high ? input.hi : input.lo)});
+  }
+  const auto outcome = instance->Decode(inputs);
+  if (!outcome.ok()) return;
+  for (size_t i = 0; i < outcome.value().size(); ++i) {
+    const Interval bounds = planned.bounds.values[planned.graph.outputs[i]].out;
+    for (const int64_t v : outcome.value()[i].data) Require(v >= bounds.lo && v <= bounds.hi);
+  }
+}
+
+void Whg1(std::string bytes, bool repair) {
+  if (repair) RepairChecksums(&bytes);
+  const Result<Graph> read = ReadWhg1(bytes);
+  if (read.ok()) Require(WriteWhg1(read.value()) == bytes);
+  const Result<PlannedGraph> loaded = LoadWhg1(bytes);
+  if (!loaded.ok() || loaded.value().graph.max_elems > (1 << 16)) return;
+  // Keep one execution short: the work of a node grows with its parameters.
+  if (loaded.value().graph.nodes.size() > 64 || bytes.size() > 8192) return;
+  for (const Node& node : loaded.value().graph.nodes) {
+    if (node.params.kh * node.params.kw > 64) return;
+  }
+  Instance instance(&loaded.value());
+  Decode(&instance, loaded.value(), false);
+  Decode(&instance, loaded.value(), true);
+}
+
+void JsonText(std::string_view text) {
+  const auto json = ParseJson(text, nullptr);
+  if (json) Require(json->Text() == text);
+}
+
+void Lowered(std::string_view text, size_t which) {
+  const LoweringInfo& info = Lowerings()[which % Lowerings().size()];
+  std::vector<Member> members;
+  for (const std::string_view name : info.members) {
+    members.push_back({std::string(name), std::string(text)});
+  }
+  const auto roles =
+      Lower(info, members, info.fields.empty() ? EntryFields{} : EntryFields{{"c", 2}});
+  if (!roles.ok()) return;
+  for (const RoleGraph& role : roles.value()) Require(ReadWhg1(role.bytes).ok());
+}
+
+}  // namespace
+}  // namespace helx::ops
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  const std::string rest(reinterpret_cast<const char*>(data) + 1, size - 1);
+  std::string error;
+  switch (data[0] % 8) {
+    case 0:
+      helx::ops::Whg1(rest, false);
+      break;
+    case 1:
+    case 2:
+    case 3:
+      helx::ops::Whg1(rest, true);
+      break;
+    case 4:
+      helx::ops::JsonText(rest);
+      break;
+    case 5:
+      (void)helx::ops::RecomputeLine(helx::ops::VectorKind::kStage, "f", rest + "\n", &error);
+      break;
+    default:
+      helx::ops::Lowered(rest, data[0] / 8);
+      break;
+  }
+  return 0;
+}

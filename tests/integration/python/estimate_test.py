@@ -1,0 +1,262 @@
+"""Estimates against an embedded server with its real worker: verdicts, evidence, refusals, freezing, cache."""
+
+import hashlib
+import json
+import os
+import shutil
+import unittest
+from pathlib import Path
+
+from helia_estimator import api as alias
+from helx import api
+from helx.api import (ComparisonPolicy, DType, EstimateRequest, EvidenceError, ExperimentConfig,
+                      FvpConfig, InvalidInput, JobError, NotFound, ReferenceOrigin, ReferenceOutputs,
+                      RequestRefused, RunConfig, Settings, TensorData, TensorFile, TensorIOPolicy,
+                      TensorLiteral, TensorReference, TensorSpec, TensorTolerance, Tolerance)
+from service import DIGITS, ServiceTest
+
+IMAGE = TensorSpec(0, "image", DType.INT8, (1, 8, 8, 1))
+SCORES = TensorSpec(0, "Identity", DType.INT8, (1, 10))
+
+
+def sample(number):
+    """A held-out image and the scores that TensorFlow Lite Micro's reference kernels give for it."""
+    return (TensorData(IMAGE, (DIGITS / "inputs" / f"{number:02}.bin").read_bytes()),
+            (DIGITS / "expected" / f"s{number:02}" / "output-0.bin").read_bytes())
+
+
+def policy(image, *references, **named):
+    return TensorIOPolicy(
+        inputs=(TensorLiteral.from_tensor(image),),
+        references=tuple(TensorReference.from_reference(ReferenceOutputs(
+            (TensorData(SCORES, scores),), ReferenceOrigin.OTHER, "tflite-micro"))
+            for scores in references), **named)
+
+
+def request(tensor_io=None, name="trial", model="model.tflite", **settings):
+    return EstimateRequest(ExperimentConfig(
+        name, model, Settings(fvp=FvpConfig(tensor_io=tensor_io), **settings)))
+
+
+class EstimateTest(ServiceTest):
+    def refuses(self, kind, code, call, *arguments, **named):
+        with self.assertRaises(kind) as caught:
+            call(*arguments, **named)
+        self.assertEqual(caught.exception.code, code, caught.exception)
+        return caught.exception
+
+    def test_the_other_import_path_has_the_same_objects(self):
+        self.assertEqual(alias.__all__, api.__all__)
+        for name in api.__all__:
+            self.assertIs(getattr(alias, name), getattr(api, name))
+
+    def test_a_match(self):
+        image, scores = sample(0)
+        outcome = api.estimate(request(policy(image, scores)))
+        self.assertIs(outcome.matched, True)
+        self.assertIs(outcome.result.matched, True)
+        self.assertEqual(outcome.path, Path("results/trial"))
+        self.assertRegex(outcome.job, "^jobs/")
+        tensors = outcome.result.tensors
+        self.assertEqual(tensors.input_intent, "explicit")
+        self.assertEqual(tensors.inputs[0].spec, IMAGE)
+        self.assertEqual(tensors.inputs[0].sha256, hashlib.sha256(image.data).hexdigest())
+        self.assertEqual(outcome.result.read_artifact(tensors.inputs[0].path), image.data)
+        self.assertEqual(tensors.outputs, (SCORES,))
+        self.assertEqual(tensors.references[0].origin, ReferenceOrigin.OTHER)
+        self.assertEqual(tensors.references[0].description, "tflite-micro")
+        self.assertEqual(tensors.policy, ComparisonPolicy())
+        measured, = outcome.result.measurements.samples
+        self.assertEqual(measured.signatures, (hashlib.sha256(scores).hexdigest(),))
+        self.assertEqual((outcome.path / measured.output_tensors[0]).read_bytes(), scores)
+        self.assertEqual(measured.verification.reference_index, 0)
+        self.assertEqual(measured.verification.tensors[0].max_abs_error, "0")
+        self.assertGreater(measured.instructions.value, 10_000)
+        self.assertEqual(measured.instructions.basis, "qemu-icount")
+        self.assertEqual(api.output_tensors(outcome.result), (TensorData(SCORES, scores),))
+        # The same again comes from the store and is the same bundle.
+        again = api.estimate(request(policy(image, scores)), output="again")
+        self.assertTrue(again.cached)
+        self.assertEqual(again.result.manifest_sha256, outcome.result.manifest_sha256)
+        self.assertEqual(api.load_result("results/trial").content_digest, again.result.content_digest)
+
+    def test_a_mismatch_is_a_complete_result(self):
+        image, scores = sample(1)
+        wrong = scores[:7] + bytes([scores[7] ^ 4]) + scores[8:]
+        outcome = api.estimate(request(policy(image, wrong)))
+        self.assertIs(outcome.matched, False)
+        verdict, = outcome.result.measurements.samples[0].verification.tensors
+        self.assertEqual((verdict.elements, verdict.mismatches, verdict.nonfinite_pairs), (10, 1, 0))
+        self.assertEqual(verdict.max_abs_error, "4")
+        self.assertEqual(verdict.first_difference.position, (0, 7))
+        signed = [int.from_bytes(bytes([data[7]]), "little", signed=True) for data in (scores, wrong)]
+        self.assertEqual([verdict.first_difference.actual, verdict.first_difference.reference],
+                         [str(value) for value in signed])
+        self.assertIs(api.load_result(outcome.path).matched, False)
+        # Offline, under another policy, the same outputs match.
+        check = api.verify_outputs(
+            outcome.result, 0, ReferenceOutputs((TensorData(SCORES, wrong),), "files", "changed"),
+            ComparisonPolicy(per_tensor=(TensorTolerance(0, Tolerance(absolute=4)),)))
+        self.assertTrue(check.matched)
+
+    def test_zeros_are_captured_without_a_verdict(self):
+        outcome = api.estimate(request(TensorIOPolicy(), samples=2, warmup=1))
+        self.assertIsNone(outcome.matched)
+        self.assertEqual(outcome.result.tensors.input_intent, "implicit_zeros")
+        first, second = (api.output_tensors(outcome.result, index) for index in (0, 1))
+        self.assertEqual(first, second)
+        self.refuses(NotFound, "not_found", api.output_tensors, outcome.result, 2)
+        identity = api.input_identity(outcome.result)
+        explicit = api.estimate(request(policy(TensorData(IMAGE, bytes(64)))), output="explicit")
+        self.assertEqual(api.input_identity(explicit.result), identity)
+        self.assertEqual(identity.value, "helx.inputs/v1:sha256:" +
+                         hashlib.sha256(identity.canonical_json.encode()).hexdigest())
+
+    def test_without_capture_there_is_no_identity(self):
+        outcome = api.estimate(request())
+        self.assertIsNone(outcome.matched)
+        identity = api.input_identity(outcome.result)
+        self.assertIsNone(identity.value)
+        self.assertIsNone(identity.canonical_json)
+        self.assertTrue(identity.unavailable_reason)
+        self.assertIsNone(api.observations(outcome.result).workload.input_identity)
+        self.assertEqual(outcome.result.measurements.samples[0].output_tensors, ())
+        self.refuses(NotFound, "not_found", api.output_tensors, outcome.result)
+
+    def test_export(self):
+        image, scores = sample(2)
+        result = api.estimate(request(policy(image, scores))).result
+        view = api.observations(result)
+        self.assertEqual((view.schema_version, view.mapping), ("1.0-draft", "helx-schema4-draft4"))
+        binding = view.extensions["helia-estimator"]["tensor_binding"]
+        self.assertEqual([item["status"] for item in binding["samples"]], ["match"])
+        self.assertEqual(binding["comparison_units"], "stored_values")
+        text = api.render_result(result)
+        self.assertEqual(json.loads(text)["extensions"], view.extensions)
+        api.export_result(result, "view.json")
+        self.assertEqual(Path("view.json").read_text("utf-8"), text)
+        self.assertEqual(os.stat("view.json").st_mode & 0o777, 0o644)
+        self.refuses(InvalidInput, "unwritable", api.export_result, result, "absent/view.json")
+
+    def test_several_jobs(self):
+        config = ExperimentConfig("many", "model.tflite", runs=[])
+        for number in (3, 4):
+            image, scores = sample(number)
+            config.runs.append(RunConfig(name=f"s{number}", fvp=FvpConfig(
+                tensor_io=policy(image, scores))))
+        self.refuses(InvalidInput, "several_jobs", api.estimate, EstimateRequest(config))
+        outcomes = api.estimate_all(EstimateRequest(config))
+        self.assertEqual([outcome.path for outcome in outcomes],
+                         [Path("results/many/s3"), Path("results/many/s4")])
+        self.assertEqual([outcome.matched for outcome in outcomes], [True, True])
+
+    def test_files_are_read_when_the_request_is_used(self):
+        image, scores = sample(6)
+        Path("in.bin").write_bytes(image.data)
+        bound = TensorIOPolicy(inputs=(TensorFile(0, "image", "int8", (1, 8, 8, 1), "in.bin"),))
+        outcome = api.estimate(request(bound))
+        self.assertEqual(api.output_tensors(outcome.result)[0].data, scores)
+        os.remove("in.bin")
+        self.refuses(InvalidInput, "unreadable_file", api.estimate, request(bound))
+
+    def test_freeze(self):
+        image, _ = sample(0)
+        frozen = api.freeze(request(policy(image)))
+        self.assertEqual(frozen.identity, "helx.request/v1:sha256:" +
+                         hashlib.sha256(frozen.canonical_json.encode()).hexdigest())
+        bound, = frozen.request["tensors"]["input_sets"][0]
+        self.assertEqual(bound["sha256"], hashlib.sha256(image.data).hexdigest())
+        other = api.freeze(request(policy(sample(1)[0])))
+        self.assertNotEqual(other.identity, frozen.identity)
+
+    def test_requests_that_freezing_refuses(self):
+        shifted = TensorSpec(0, "picture", "int8", (1, 8, 8, 1))
+        for code, spec in [("wrong_name", shifted),
+                           ("wrong_dtype", TensorSpec(0, "image", "uint8", (1, 8, 8, 1))),
+                           ("wrong_shape", TensorSpec(0, "image", "int8", (8, 8)))]:
+            with self.subTest(code=code), self.assertRaises(RequestRefused) as caught:
+                api.estimate(request(policy(TensorData(spec, bytes(64)))))
+            self.assertEqual([item.code for item in caught.exception.violations], [code])
+        extra = TensorIOPolicy(inputs=(TensorLiteral.from_tensor(sample(0)[0]),
+                                       TensorLiteral(1, "more", "int8", (), "00")))
+        with self.assertRaises(RequestRefused):
+            api.freeze(request(extra))
+        Path("broken.tflite").write_bytes((DIGITS / "digits.tflite").read_bytes()[:9000])
+        with self.assertRaises(RequestRefused):
+            api.estimate(request(model="broken.tflite"))
+        with self.assertRaises(RequestRefused):
+            api.estimate(request(engine="unheard-of"))
+        self.assertFalse(Path("results").exists())
+
+    def test_arguments_that_are_refused_before_any_server_is_asked(self):
+        for named in ({"run_limit_s": -1}, {"run_limit_s": float("nan")}, {"queue_limit_s": 1e9},
+                      {"run_limit_s": "1"}, {"no_cache": 1}, {"output": ""}, {"output": "a\0"},
+                      {"server": "nowhere"}):
+            with self.subTest(named=named), self.assertRaises(InvalidInput):
+                api.estimate(request(), **named)
+        self.refuses(InvalidInput, "wrong_type", api.estimate, "experiment.yaml")
+        Path("results").write_text("a file")
+        self.refuses(InvalidInput, "place_taken", api.estimate, request(), output="results/..")
+
+    def test_references_that_do_not_fit(self):
+        image, scores = sample(0)
+        result = api.estimate(request(policy(image))).result
+
+        def verify(*tensors, index=0, policy=ComparisonPolicy()):
+            return lambda: api.verify_outputs(
+                result, index, ReferenceOutputs(tensors, "files", "d"), policy)
+
+        right = TensorData(SCORES, scores)
+        self.assertTrue(verify(right)().matched)
+        self.refuses(InvalidInput, "output_count", verify())
+        self.refuses(InvalidInput, "output_count", verify(right, right))
+        for code, spec in [("wrong_name", TensorSpec(0, "scores", "int8", (1, 10))),
+                           ("wrong_dtype", TensorSpec(0, "Identity", "uint8", (1, 10))),
+                           ("wrong_shape", TensorSpec(0, "Identity", "int8", (10,)))]:
+            self.refuses(InvalidInput, code, verify(TensorData(spec, scores)))
+        self.refuses(InvalidInput, "unknown_output", verify(
+            right, policy=ComparisonPolicy(per_tensor=(TensorTolerance(1, Tolerance()),))))
+        self.refuses(NotFound, "not_found", verify(right, index=1))
+        self.refuses(InvalidInput, "out_of_range", verify(right, index=-1))
+        self.refuses(InvalidInput, "out_of_range", verify(right, index=2**64))
+
+    def test_bundles_that_are_not_believed(self):
+        image, scores = sample(0)
+        path = api.estimate(request(policy(image, scores))).path
+
+        def tampered(code, change):
+            shutil.rmtree("tampered", ignore_errors=True)
+            shutil.copytree(path, "tampered", symlinks=True)
+            change(Path("tampered"))
+            self.refuses(EvidenceError, code, api.load_result, "tampered")
+
+        output = "tensors/outputs/0/output-0.bin"
+        tampered("artifact_modified", lambda p: (p / output).write_bytes(scores[:-1] + b"\x01"))
+        tampered("artifact_size", lambda p: (p / output).write_bytes(scores[:-1]))
+        tampered("artifact_missing", lambda p: (p / output).unlink())
+        tampered("unlisted_file", lambda p: (p / "extra").write_text("x"))
+        tampered("special_file", lambda p: (p / "link").symlink_to("result.json"))
+        tampered("manifest_missing", lambda p: (p / "manifest.json").unlink())
+        self.refuses(NotFound, "bundle_missing", api.load_result, "absent")
+        # A bundle that changes after it was loaded is noticed when its bytes are asked for.
+        result = api.load_result(path)
+        (path / output).write_bytes(scores[:-1] + b"\x01")
+        self.refuses(EvidenceError, "artifact_modified", api.output_tensors, result)
+
+    def test_a_job_that_times_out(self):
+        with self.assertRaises(JobError) as caught:
+            api.estimate(request(TensorIOPolicy(), samples=1000, warmup=1000), run_limit_s=0.05,
+                         no_cache=True)
+        self.assertEqual((caught.exception.phase, caught.exception.fault), ("TIMED_OUT", None))
+        self.assertFalse(Path("results/trial").exists())
+
+    def test_a_server_that_ended_is_brought_back(self):
+        api.freeze(request())
+        before = self.server_pid()
+        self.end_server()
+        api.freeze(request())
+        self.assertNotIn(self.server_pid(), (None, before))
+
+
+if __name__ == "__main__":
+    unittest.main()

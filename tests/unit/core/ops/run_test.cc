@@ -1,0 +1,315 @@
+#include "core/ops/run.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+
+#include "core/ops/phase_form.h"
+#include "tests/unit/core/ops/graph_builder.h"
+
+namespace helx::ops {
+namespace {
+
+Tensor RandomTensor(const Shape& shape, int64_t lo, int64_t hi, std::mt19937_64* random) {
+  Tensor tensor{shape, {}};
+  for (int64_t i = 0; i < shape.elements(); ++i) {
+    tensor.data.push_back(lo +
+                          static_cast<int64_t>((*random)() % static_cast<uint64_t>(hi - lo + 1)));
+  }
+  return tensor;
+}
+
+// The text's formula for one sum of conv (section 5.1), in 128 bits.
+i128 ConvSum(const Params& p, const Tensor& x, int64_t o, int64_t oy, int64_t ox) {
+  const int64_t cg = p.cin / p.groups;
+  const int64_t g = o / (p.cout / p.groups);
+  i128 sum = p.bias[o];
+  for (int64_t i = 0; i < cg; ++i) {
+    for (int64_t ky = 0; ky < p.kh; ++ky) {
+      for (int64_t kx = 0; kx < p.kw; ++kx) {
+        const int64_t y = oy * p.sh - p.pt + ky * p.dh;
+        const int64_t xx = ox * p.sw - p.pl + kx * p.dw;
+        if (y < 0 || y >= x.shape.h || xx < 0 || xx >= x.shape.w) continue;
+        sum += static_cast<i128>(p.w[((o * cg + i) * p.kh + ky) * p.kw + kx]) *
+               x.data[((g * cg + i) * x.shape.h + y) * x.shape.w + xx];
+      }
+    }
+  }
+  return sum;
+}
+
+// The text's formula for one sum of conv_transpose (section 5.2).
+i128 TransposeSum(const Params& p, const Tensor& x, int64_t o, int64_t oy, int64_t ox) {
+  i128 sum = p.bias[o];
+  for (int64_t i = 0; i < p.cin; ++i) {
+    for (int64_t ky = 0; ky < p.kh; ++ky) {
+      for (int64_t kx = 0; kx < p.kw; ++kx) {
+        const int64_t ny = oy + p.pt - ky;
+        const int64_t nx = ox + p.pl - kx;
+        if (ny < 0 || nx < 0 || ny % p.sh != 0 || nx % p.sw != 0) continue;
+        if (ny / p.sh >= x.shape.h || nx / p.sw >= x.shape.w) continue;
+        sum += static_cast<i128>(p.w[((i * p.cout + o) * p.kh + ky) * p.kw + kx]) *
+               x.data[(i * x.shape.h + ny / p.sh) * x.shape.w + nx / p.sw];
+      }
+    }
+  }
+  return sum;
+}
+
+// Every path of the convolutions (int16, int32 and int64 lanes; by columns and by rows) against
+// the formula: ranges and group sizes on both sides of each choice.
+TEST(Run, ConvolutionsEqualTheFormula) {
+  std::mt19937_64 random(3);
+  const auto draw = [&](int64_t lo, int64_t hi) {
+    return lo + static_cast<int64_t>(random() % static_cast<uint64_t>(hi - lo + 1));
+  };
+  const int64_t magnitudes[] = {7, 127, 32767, 32768, 1 << 20, int64_t{1} << 34};
+  int checked = 0;
+  for (int round = 0; round < 600; ++round) {
+    const bool transpose = round % 3 == 0;
+    const int64_t magnitude = magnitudes[draw(0, 5)];
+    Params p;
+    p.groups = transpose ? 1 : draw(1, 3);
+    p.cin = p.groups * draw(1, 3);
+    p.cout = p.groups * draw(1, 6);
+    p.kh = draw(1, 3);
+    p.kw = draw(1, 4);
+    p.sh = draw(1, 3);
+    p.sw = draw(1, 3);
+    if (!transpose) {
+      p.dh = draw(1, 2);
+      p.dw = draw(1, 3);
+    }
+    p.pt = draw(0, p.kh - 1);
+    p.pb = draw(0, p.kh - 1);
+    p.pl = draw(0, p.kw - 1);
+    p.pr = draw(0, p.kw - 1);
+    p.n = 1;
+    p.mult = {1};
+    p.post_bias = {0};
+    p.shift = {0};
+    for (int64_t o = 0; o < p.cout; ++o) p.bias.push_back(draw(-99999, 99999));
+    const int64_t weight = draw(0, 1) == 0 ? 127 : 70000;
+    const int64_t count = (transpose ? p.cin : p.cin / p.groups) * p.cout * p.kh * p.kw;
+    for (int64_t i = 0; i < count; ++i) p.w.push_back(static_cast<int32_t>(draw(-weight, weight)));
+    Graph graph;
+    Input input;
+    input.c = p.cin;
+    input.lo = -magnitude;
+    input.hi = magnitude;
+    input.h_cap = input.w_cap = 12;
+    graph.inputs = {input};
+    graph.outputs = {AddNode(&graph, transpose ? Op::kConvTranspose : Op::kConv, {0}, p)};
+    const Result<PlannedGraph> loaded = LoadWhg1(WriteWhg1(graph));
+    ASSERT_TRUE(loaded.ok()) << loaded.refusal().Text();
+    Instance instance(&loaded.value());
+    const Tensor x = RandomTensor({p.cin, draw(1, 9), draw(1, 9)}, -magnitude, magnitude, &random);
+    const auto outcome = instance.Decode({x});
+    if (!outcome.ok()) continue;
+    const Tensor& y = outcome.value()[0];
+    size_t at = 0;
+    for (int64_t o = 0; o < y.shape.c; ++o) {
+      for (int64_t oy = 0; oy < y.shape.h; ++oy) {
+        for (int64_t ox = 0; ox < y.shape.w; ++ox, ++at) {
+          const i128 sum = transpose ? TransposeSum(p, x, o, oy, ox) : ConvSum(p, x, o, oy, ox);
+          ASSERT_TRUE(sum == y.data[at]) << "round " << round << " element " << at;
+        }
+      }
+    }
+    ++checked;
+  }
+  EXPECT_GT(checked, 300);
+}
+
+// Section 9.3, over kernels, strides and pads beyond the corpus's.
+TEST(Run, PhaseFormEqualsConvTranspose) {
+  std::mt19937_64 random(5);
+  const auto draw = [&](int64_t lo, int64_t hi) {
+    return lo + static_cast<int64_t>(random() % static_cast<uint64_t>(hi - lo + 1));
+  };
+  for (int round = 0; round < 200; ++round) {
+    Params p;
+    p.cin = draw(1, 2);
+    p.cout = draw(1, 3);
+    p.kh = draw(1, 6);
+    p.kw = draw(1, 6);
+    p.sh = p.sw = draw(2, 5);
+    p.pt = draw(0, std::min<int64_t>(p.kh - 1, 1));
+    p.pb = draw(0, p.kh - 1);
+    p.pl = draw(0, p.kw - 1);
+    p.pr = draw(0, std::min<int64_t>(p.kw - 1, 1));
+    p.rnd = draw(0, 3);
+    p.n = draw(0, 1) == 0 ? 1 : p.cout;
+    for (int64_t i = 0; i < p.n; ++i) {
+      p.mult.push_back(draw(-9, 9));
+      p.post_bias.push_back(draw(-9, 9));
+      p.shift.push_back(draw(0, 5));
+    }
+    for (int64_t i = 0; i < p.cout; ++i) p.bias.push_back(draw(-99, 99));
+    for (int64_t i = 0; i < p.cin * p.cout * p.kh * p.kw; ++i) {
+      p.w.push_back(static_cast<int32_t>(draw(-99, 99)));
+    }
+    Graph graph;
+    Input input;
+    input.c = p.cin;
+    graph.inputs = {input};
+    const uint32_t direct = AddNode(&graph, Op::kConvTranspose, {0}, p);
+    graph.outputs = {direct, AddPhaseForm(p, 0, &graph)};
+    const Result<PlannedGraph> loaded = LoadWhg1(WriteWhg1(graph));
+    ASSERT_TRUE(loaded.ok());
+    Instance instance(&loaded.value());
+    const auto outcome =
+        instance.Decode({RandomTensor({p.cin, draw(1, 4), draw(1, 4)}, -100, 100, &random)});
+    if (!outcome.ok()) continue;
+    ASSERT_EQ(outcome.value()[0], outcome.value()[1]) << "round " << round;
+  }
+}
+
+TEST(Run, ValuesInsideAndTheirRelease) {
+  Graph graph;
+  graph.inputs = {FixedInput({1, 1, 2}, -9, 9)};
+  const uint32_t doubled = AddNode(&graph, Op::kAdd, {0, 0}, {});
+  const uint32_t clamped = AddNode(&graph, Op::kClamp, {doubled}, LimitParams(-3, 3));
+  graph.outputs = {clamped, 0, clamped};
+  const Result<PlannedGraph> loaded = LoadWhg1(WriteWhg1(graph));
+  ASSERT_TRUE(loaded.ok());
+  Instance instance(&loaded.value());
+  const Tensor x{{1, 1, 2}, {-9, 1}};
+  const auto outputs = instance.Decode({x});
+  ASSERT_TRUE(outputs.ok());
+  EXPECT_EQ(outputs.value()[0].data, (std::vector<int64_t>{-3, 2}));
+  EXPECT_EQ(outputs.value()[1], x);
+  EXPECT_EQ(outputs.value()[2].data, (std::vector<int64_t>{-3, 2}));
+  const auto inside = instance.DecodeValues({x}, {doubled});
+  ASSERT_TRUE(inside.ok());
+  EXPECT_EQ(inside.value()[0].data, (std::vector<int64_t>{-18, 2}));
+}
+
+TEST(Run, InstancesShareNoState) {
+  Graph graph;
+  graph.inputs = {FixedInput({1, 1, 1}, -5, 5), StateInput({1, 1, 1}, -50, 50, {0})};
+  const uint32_t sum = AddNode(&graph, Op::kAdd, {0, 1}, {});
+  const uint32_t clamp = AddNode(&graph, Op::kClamp, {sum}, LimitParams(-50, 50));
+  graph.outputs = {clamp};
+  graph.updates = {clamp};
+  const Result<PlannedGraph> loaded = LoadWhg1(WriteWhg1(graph));
+  ASSERT_TRUE(loaded.ok());
+  Instance first(&loaded.value());
+  Instance second(&loaded.value());
+  const std::vector<Tensor> five = {{{1, 1, 1}, {5}}};
+  EXPECT_EQ(first.Decode(five).value()[0].data[0], 5);
+  EXPECT_EQ(first.Decode(five).value()[0].data[0], 10);
+  EXPECT_EQ(second.Decode(five).value()[0].data[0], 5);
+}
+
+TEST(Run, MalformedTensorsAreRefusedBeforeAnythingElse) {
+  const Result<PlannedGraph> loaded = LoadWhg1(WriteWhg1(BaseCase(Op::kElu).Build()));
+  ASSERT_TRUE(loaded.ok());
+  Instance instance(&loaded.value());
+  const auto code = [&](const Shape& shape, size_t count) {
+    const auto outcome = instance.Decode({Tensor{shape, std::vector<int64_t>(count, 1000)}});
+    return outcome.ok() ? "ok" : std::string(CodeName(outcome.refusal().code));
+  };
+  EXPECT_EQ(code({0, 1, 1}, 0), "inputs");
+  EXPECT_EQ(code({1, 65536, 1}, 65536), "inputs");
+  EXPECT_EQ(code({-1, -1, 1}, 1), "inputs");
+  EXPECT_EQ(code({2, 1, 1}, 1), "inputs");
+  EXPECT_EQ(code({65535, 65535, 65535}, 0), "inputs") << "the product is exact";
+  EXPECT_EQ(code({2, 1, 1}, 2), "range");
+}
+
+// A single element through one operator.
+int64_t Eval(Op op, const std::function<void(BaseCase*)>& change, int64_t x) {
+  BaseCase base(op);
+  base.OneChannel(1, 1);
+  base.SetRange(-(int64_t{1} << 40), int64_t{1} << 40);
+  change(&base);
+  const Result<PlannedGraph> loaded = LoadWhg1(WriteWhg1(base.Build()));
+  if (!loaded.ok()) return kI64Min;
+  Instance instance(&loaded.value());
+  const auto outcome = instance.Decode({Tensor{{1, 1, 1}, {x}}});
+  return outcome.ok() ? outcome.value()[0].data[0] : kI64Min;
+}
+
+TEST(Run, AnnexASigmoidAndElu) {
+  const auto nothing = [](BaseCase*) {};
+  const int64_t sigmoid[][2] = {{-8192, 0}, {-2000, 13},  {-256, 8813},  {-1, 16352},  {0, 16384},
+                                {1, 16416}, {256, 23955}, {2000, 32755}, {8192, 32768}};
+  for (const auto& row : sigmoid) EXPECT_EQ(Eval(Op::kSigmoid, nothing, row[0]), row[1]) << row[0];
+  const int64_t elu[][2] = {{-8192, -256}, {-2000, -256}, {-256, -162}, {-1, -1}, {0, 0}, {7, 7}};
+  for (const auto& row : elu) EXPECT_EQ(Eval(Op::kElu, nothing, row[0]), row[1]) << row[0];
+}
+
+TEST(Run, LeakyRoundsItsNegativeSideUp) {
+  const auto half = [](BaseCase* c) { c->p.a = 32768; };
+  EXPECT_EQ(Eval(Op::kLeaky, half, -3), -1);  // -1.5
+  EXPECT_EQ(Eval(Op::kLeaky, half, -1), 0);   // -0.5
+  EXPECT_EQ(Eval(Op::kLeaky, half, -5), -2);  // -2.5
+  EXPECT_EQ(Eval(Op::kLeaky, half, 5), 5);
+}
+
+TEST(Run, LutInterpolates) {
+  const auto narrow = [](BaseCase* c) { c->SetRange(-32767, 32767); };
+  // T[j] = 128 (j - 128) is x/2: between entries half up of (256 T[j] + 128 fr)/256.
+  EXPECT_EQ(Eval(Op::kLut16, narrow, 0), 0);
+  EXPECT_EQ(Eval(Op::kLut16, narrow, 1), 1);    // 0.5
+  EXPECT_EQ(Eval(Op::kLut16, narrow, -1), 0);   // -0.5
+  EXPECT_EQ(Eval(Op::kLut16, narrow, -3), -1);  // -1.5
+  EXPECT_EQ(Eval(Op::kLut16, narrow, 32767), 16384);
+}
+
+TEST(Run, NormsByHand) {
+  // l2norm of (3, 4), eps 1, k 8: D = floor(sqrt 26) = 5; 3*256/5 = 153.6, 4*256/5 = 204.8.
+  const Result<PlannedGraph> l2 = LoadWhg1(WriteWhg1(BaseCase(Op::kL2norm).Build()));
+  ASSERT_TRUE(l2.ok());
+  EXPECT_EQ(Instance(&l2.value()).Decode({Tensor{{2, 1, 1}, {3, 4}}}).value()[0].data,
+            (std::vector<int64_t>{154, 205}));
+  // layernorm_c of (1, 4): s 5; d -3, 3; ss 18; D = floor(sqrt(9 + 1)) = 3; -3*256/3.
+  const Result<PlannedGraph> norm = LoadWhg1(WriteWhg1(BaseCase(Op::kLayernormC).Build()));
+  ASSERT_TRUE(norm.ok());
+  EXPECT_EQ(Instance(&norm.value()).Decode({Tensor{{2, 1, 1}, {1, 4}}}).value()[0].data,
+            (std::vector<int64_t>{-256, 256}));
+}
+
+TEST(Run, IgdnByHand) {
+  BaseCase base(Op::kIgdn);
+  base.shift = 1;
+  Graph graph = base.Build();
+  graph.nodes[0].params.gamma = {1, 2, 3, 4};
+  graph.nodes[0].params.beta = {10, 20};
+  const Result<PlannedGraph> loaded = LoadWhg1(WriteWhg1(graph));
+  ASSERT_TRUE(loaded.ok());
+  // x = (-3, 5): n0 = 10 + 3 + 10 = 23, n1 = 20 + 9 + 20 = 49; -69/2 half up, 245/2 half up.
+  EXPECT_EQ(Instance(&loaded.value()).Decode({Tensor{{2, 1, 1}, {-3, 5}}}).value()[0].data,
+            (std::vector<int64_t>{-34, 123}));
+}
+
+TEST(Run, MovesByHand) {
+  // pixel_shuffle r 2 on (4,1,1): channel c*4 + dy*2 + dx goes to (dy, dx).
+  const Result<PlannedGraph> shuffle = LoadWhg1(WriteWhg1(BaseCase(Op::kPixelShuffle).Build()));
+  ASSERT_TRUE(shuffle.ok());
+  const auto shuffled =
+      Instance(&shuffle.value()).Decode({Tensor{{4, 1, 2}, {1, 2, 3, 4, 5, 6, 7, 8}}});
+  EXPECT_EQ(shuffled.value()[0], (Tensor{{1, 2, 4}, {1, 3, 2, 4, 5, 7, 6, 8}}));
+
+  BaseCase crop(Op::kCrop);
+  crop.p.pt = 1;
+  crop.p.pr = 2;
+  const Result<PlannedGraph> cropped = LoadWhg1(WriteWhg1(crop.Build()));
+  ASSERT_TRUE(cropped.ok());
+  const Tensor grid{{2, 2, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}};
+  EXPECT_EQ(Instance(&cropped.value()).Decode({grid}).value()[0], (Tensor{{2, 1, 1}, {4, 10}}));
+
+  BaseCase pad(Op::kPad);
+  pad.p.pb = 1;
+  pad.p.pl = 1;
+  pad.p.v = -7;
+  const Result<PlannedGraph> padded = LoadWhg1(WriteWhg1(pad.Build()));
+  ASSERT_TRUE(padded.ok());
+  EXPECT_EQ(Instance(&padded.value()).Decode({Tensor{{2, 1, 1}, {1, 2}}}).value()[0],
+            (Tensor{{2, 2, 2}, {-7, 1, -7, -7, -7, 2, -7, -7}}));
+}
+
+}  // namespace
+}  // namespace helx::ops
