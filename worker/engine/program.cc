@@ -5,6 +5,7 @@
 #include "core/model/reader.h"
 #include "worker/engine/dead_channels.h"
 #include "worker/engine/placer.h"
+#include "worker/target/linker_script.h"
 
 namespace helx::engine {
 namespace {
@@ -148,18 +149,28 @@ class Lowerer {
 
 void CheckFit(const Program& program, const target::Board& board,
               std::vector<Violation>* violations) {
-  auto check = [&](const char* what, int64_t bytes, std::string_view region_name) {
-    const target::MemoryRegion* region = target::FindRegion(board, region_name);
-    if (region == nullptr || bytes <= static_cast<int64_t>(region->bytes)) return;
-    violations->push_back({"does_not_fit", "region " + std::string(region_name),
+  auto fits = [&](int64_t weights, int64_t arena) {
+    return !target::Placements(board, static_cast<uint64_t>(weights), static_cast<uint64_t>(arena))
+                .empty();
+  };
+  auto refuse = [&](const char* what, int64_t bytes, std::string_view preferred) {
+    const target::MemoryRegion* largest = target::FindRegion(board, preferred);
+    for (const target::MemoryRegion& region : board.regions) {
+      if (region.name != board.data_region && region.bytes > largest->bytes) largest = &region;
+    }
+    const std::string name(largest->name);
+    violations->push_back({"does_not_fit", "region " + name,
                            std::string(what) + " take " + std::to_string(bytes) + " bytes, but " +
-                               std::string(region_name) + " of " + std::string(board.platform) +
-                               " has " + std::to_string(region->bytes) +
+                               name + ", the largest memory of " + std::string(board.platform) +
+                               " for them, has " + std::to_string(largest->bytes) +
                                "; use a smaller model or another platform"});
   };
-  check("activations, scratch memory and variables", program.arena_bytes + program.variable_bytes,
-        board.arena_region);
-  check("constants", static_cast<int64_t>(program.constants.bytes().size()), board.weights_region);
+  const int64_t arena = program.arena_bytes + program.variable_bytes;
+  const auto weights = static_cast<int64_t>(program.constants.bytes().size());
+  if (!fits(0, arena)) {
+    refuse("activations, scratch memory and variables", arena, board.arena_region);
+  }
+  if (!fits(weights, 0)) refuse("constants", weights, board.weights_region);
 }
 
 }  // namespace
