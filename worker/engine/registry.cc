@@ -149,7 +149,10 @@ std::string OperatorsMarkdown() {
   std::string text =
       "# Operators of the builtin engine\n\n"
       "Generated from the operator registry (`worker/engine/ops`). A model that needs anything else is refused when it is\n"
-      "frozen, with the operator's index and the reason. Every platform runs every row, with the same integers.\n\n"
+      "frozen, with the operator's index and the reason. Every platform runs every row, with the same integers.\n"
+      "CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED, ADD of equal shapes, AVERAGE_POOL_2D (Helium), SVDF and\n"
+      "UNIDIRECTIONAL_SEQUENCE_LSTM of integers have code of their own for Helium (corstone-300) and for the DSP extension\n"
+      "(mps2-m33, mps2-m7, mps2-m4); everything else is portable C on every core.\n\n"
       "| operator | versions | dtypes and quantisation |\n|---|---|---|\n";
   for (const OperatorEntry* entry : AllOperators()) {
     text += "| " +

@@ -63,11 +63,15 @@ typedef struct {
   const uint16_t* table;
 } helx_lstm_params;
 
-/* scratch: out_depth elements. */
+/* scratch: 4 times cells, rounded up to a multiple of 4; then in_depth + out_depth for int8. out_depth == cells. */
 void helx_lstm_s8(const helx_lstm_params* p, const int8_t* input, int8_t* hidden, int16_t* cell,
-                  int8_t* scratch, int8_t* output);
+                  int16_t* scratch, int8_t* output);
 void helx_lstm_s16(const helx_lstm_params* p, const int16_t* input, int16_t* hidden, int16_t* cell,
                    int16_t* scratch, int16_t* output);
+
+/* The same for the DSP extension; of every filter, each four whole weights are stored in the order 0, 2, 1, 3. */
+void helx_dsp_lstm_s16(const helx_lstm_params* p, const int16_t* input, int16_t* hidden,
+                       int16_t* cell, int16_t* scratch, int16_t* output);
 
 /* One gate of the full form; pointers may be 0. */
 typedef struct {

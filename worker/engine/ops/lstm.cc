@@ -375,12 +375,28 @@ FixedMultiplier GateMultiplier(const Lstm& l, double ratio) {
   return {wide.multiplier, wide.shift};
 }
 
+bool UsesDsp(const LowerContext& context, const Lstm& l) {
+  return context.board.isa == target::Isa::kDsp && l.input->type == TensorType::INT16;
+}
+
+// Weights in the order that the kernel for the board's core reads them in (helx_state.h).
+std::string GateWeights(const LowerContext& context, const Lstm& l, const Tensor& weights) {
+  std::vector<int8_t> values = Int8Values(weights);
+  const size_t depth = static_cast<size_t>(weights.shape[1]);
+  for (size_t row = 0; UsesDsp(context, l) && row < values.size(); row += depth) {
+    for (size_t k = 0; k + 4 <= depth; k += 4) {
+      std::swap(values[row + k + 1], values[row + k + 2]);
+    }
+  }
+  return context.ConstantArray("int8_t", values);
+}
+
 std::string BasicGate(const LowerContext& context, const Lstm& l, const Gate& gate) {
   const FixedMultiplier in = GateMultiplier(l, GateRatio(*l.input, *gate.input_weights));
   const FixedMultiplier back = GateMultiplier(l, GateRatio(*l.hidden, *gate.recurrent_weights));
   return Braced({
-      Field("input_weights", Bytes(context, "int8_t", gate.input_weights)),
-      Field("recurrent_weights", Bytes(context, "int8_t", gate.recurrent_weights)),
+      Field("input_weights", GateWeights(context, l, *gate.input_weights)),
+      Field("recurrent_weights", GateWeights(context, l, *gate.recurrent_weights)),
       Field("input_bias",
             context.ConstantArray("int64_t",
                                   FoldedBias(*gate.input_weights, ZeroPoint(*l.input), gate.bias))),
@@ -404,7 +420,9 @@ Lowering LowerBasic(const LowerContext& context, const Lstm& l) {
   // The argument of tanh in steps of a third of 2^-12 (lstm_eval.cc, Tanh).
   const int left_shift = 12 + *CellPower(l);
   Lowering lowering;
-  lowering.function = l.input->type == TensorType::INT8 ? "helx_lstm_s8" : "helx_lstm_s16";
+  lowering.function = l.input->type == TensorType::INT8 ? "helx_lstm_s8"
+                      : UsesDsp(context, l)             ? "helx_dsp_lstm_s16"
+                                                        : "helx_lstm_s16";
   lowering.params_type = "helx_lstm_params";
   lowering.params = {ShapeField(l)};
   for (size_t g = 0; g < 4; ++g) {
@@ -424,7 +442,10 @@ Lowering LowerBasic(const LowerContext& context, const Lstm& l) {
       Field("table", context.ConstantArray("uint16_t", LogisticTable())),
   });
   lowering.arguments = Arguments(context.view);
-  lowering.scratch_bytes = l.out_depth * ElementBytes(*l.input);
+  lowering.scratch_bytes = 4 * sizeof(int16_t) * ((l.cells + 3) / 4 * 4);
+  if (l.input->type == TensorType::INT8 && context.board.isa == target::Isa::kDsp) {
+    lowering.scratch_bytes += sizeof(int16_t) * (l.in_depth + l.out_depth);
+  }
   lowering.macs = Macs(l);
   return lowering;
 }
