@@ -5,9 +5,13 @@
 namespace helx::target {
 namespace {
 
-// Regions that may hold `bytes` more, the preferred one first, then the others in the board's order.
+// Kernels load whole vectors: up to this many bytes behind a tensor are read, and must not fault.
+constexpr uint64_t kReadSlack = 16;
+
+// Regions that may hold `bytes` and the slack, the preferred one first, then the others in the board's order.
 std::vector<const MemoryRegion*> Holding(const Board& board, std::string_view preferred,
                                          uint64_t bytes) {
+  bytes += kReadSlack;
   std::vector<const MemoryRegion*> out;
   const MemoryRegion* first = FindRegion(board, preferred);
   if (first != nullptr && bytes <= first->bytes) out.push_back(first);
@@ -43,6 +47,7 @@ constexpr std::string_view kSections = R"(
   .helx_weights : ALIGN(WEIGHTS_ALIGNMENT) {
     __helx_weights_start = .;
     *(.helx_weights .helx_weights.*)
+    . += READ_SLACK;
     . = ALIGN(1024);
     __helx_weights_end = .;
   } > WEIGHTS
@@ -74,6 +79,7 @@ constexpr std::string_view kSections = R"(
   } > ARENA
   .helx_variables (NOLOAD) : ALIGN(16) {
     *(.helx_variables .helx_variables.*)
+    . += READ_SLACK;
     . = ALIGN(1024);
     __helx_arena_end = .;
   } > ARENA
@@ -122,6 +128,7 @@ std::string LinkerScript(const Board& board, const Placement& placement) {
   script += "ARENA_ALIGNMENT = " +
             alignment(placement.arena, placement.arena == placement.code ||
                                            placement.arena == placement.weights) + ";\n";
+  script += "READ_SLACK = " + HexAddress(kReadSlack) + ";\n";
   script += "STACK_BYTES = " + HexAddress(board.stack_bytes) + ";\n";
   script += "__helx_staging = " + HexAddress(board.staging_address) + ";\n";
   script += "__helx_staging_end = " + HexAddress(board.staging_address + board.staging_bytes) + ";\n";
