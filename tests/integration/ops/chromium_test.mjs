@@ -95,5 +95,5 @@ damaged.set('vectors/conv.jsonl', Buffer.from(
     files.get('vectors/conv.jsonl').toString().replace('"out":[{"data":[', '"out":[{"data":[1')));
 const found = await inChromium(damaged);
 console.log(`${found.faults.length} faults in a damaged copy`);
-const wanted = found.faults.length > 0 && found.faults.every((f) => f.includes('conv.jsonl'));
-exit(committed.files > 0 && committed.faults.length === 0 && wanted ? 0 : 3);
+const named = found.faults.some((fault) => fault.includes('vectors/conv.jsonl:1'));
+exit(committed.files > 0 && committed.faults.length === 0 && named ? 0 : 3);
