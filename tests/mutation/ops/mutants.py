@@ -109,7 +109,7 @@ class Builder:
         base = include if (include / source).exists() else self.repository
         done = subprocess.run(
             ["g++", *FLAGS, "-I" + str(include), "-I" + str(self.repository),
-             f'-DHELX_SOURCE_DIR="{self.repository}"', '-DHELX_BUILD_DIR=""', "-c",
+             f'-DHELX_SOURCE_DIR="{self.repository}"', '-DHELX_BUILD_DIR=""', "-MMD", "-c",
              str(base / source), "-o", str(out)],
             capture_output=True, text=True)
         return done.returncode == 0
@@ -127,9 +127,10 @@ class Builder:
         (tree / changed).write_text(text)
         sources = [changed]
         if changed.endswith(".h"):
-            # Every core source is rebuilt from a copy, so that its includes find the change.
-            sources = self.core
-            for source in self.core:
+            # Each core source that includes it is rebuilt from a copy, so that it finds the change.
+            sources = [source for source in self.core if changed in
+                       self.object_of(source, self.objects).with_suffix(".d").read_text()]
+            for source in sources:
                 (tree / source).parent.mkdir(parents=True, exist_ok=True)
                 (tree / source).write_text((self.repository / source).read_text())
         fresh = self.work / "fresh"
@@ -138,6 +139,11 @@ class Builder:
         for source in sources:
             if not self.compile(source, fresh, tree):
                 return False
+        self.link(sources, fresh)
+        return True
+
+    def link(self, sources, fresh):
+        """Links both programs, with `sources`' objects from `fresh`."""
         def objects(group):
             return [str(self.object_of(s, fresh if s in sources else self.objects)) for s in group]
         # Changed objects first: of an inline function's copies the linker keeps the first.
@@ -149,7 +155,6 @@ class Builder:
         for name, group, libraries in links:
             subprocess.run(["g++", "-fuse-ld=mold", "-o", str(self.work / name), *core, *rest,
                             *objects(group), *libraries], check=True)
-        return True
 
 
 def run(command, seconds):
@@ -206,6 +211,10 @@ def main():
     random.Random(args.seed).shuffle(everything)
     print(f"{len(everything)} mutants", flush=True)
     builder.prepare()
+    builder.link([], builder.objects)
+    unchanged = kill(builder)
+    if unchanged:
+        sys.exit(f"the unchanged code does not pass: {unchanged}")
 
     store = args.work / "results.json"
     results = json.loads(store.read_text()) if store.exists() else {}
