@@ -159,9 +159,37 @@ class Statuses(unittest.TestCase):
             self.external(self.folder / "none", "acc64", self.certificate.read_bytes()), 5)
         self.assertEqual(status_of(WAI_VERIFY, "certify"), 5)
         self.assertEqual(checker("certify"), 5)
-        for command in ([WAI_VERIFY, "certify"], [sys.executable, "-I", CHECKER, "certify"]):
-            self.assertEqual(status_of(*command, "--whg1", f"a={self.graph}", "--member",
-                                       f"net.whm={self.member}"), 5)
+        graph, member = f"a={self.graph}", f"net.whm={self.member}"
+        lowering = ["--capability", CAPABILITY, "--lowering", LOWERING]
+        for words in (["--whg1", graph, "--member", member],
+                      ["--whg1", f"a b={self.graph}"], ["--whg1", f"\u00fc={self.graph}"],
+                      ["--whg1", "a="], ["--whg1", f"={self.graph}"],
+                      ["--whg1", graph, "--whg1", graph],
+                      ["--whg1", graph, "--field", "c=1"],
+                      ["--whg1", graph, "--lowering", "int_conv/2"],
+                      ["--whg1", graph, "--lowering", LOWERING, "--capability", "wai.neural.gru"],
+                      ["--whg1", graph, "--profile", "acc64", "--profile", "acc64"],
+                      [*lowering, "--member", member, "--member", member],
+                      [*lowering, "--member", member, "--field", "c=x"],
+                      [*lowering, "--member", member, "--field", "c=1", "--field", "c=1"],
+                      ["--capability", CAPABILITY, "--member", member],
+                      ["--lowering", LOWERING, "--member", member]):
+            self.both(words, 5)
+
+    def both(self, words, expected):
+        """The status of both `certify` commands."""
+        self.assertEqual((status_of(WAI_VERIFY, "certify", *words), checker("certify", *words)),
+                         (expected, expected), words)
+
+    def test_fields_of_any_size_are_the_lowerings_to_refuse(self):
+        world = CORPUS / "sets" / "world_a"
+        words = ["--capability", "wai.world.model", "--lowering", "world_model/1",
+                 "--member", f"T.whm={world / 'T.whm'}", "--member", f"g_s.whm={world / 'g_s.whm'}"]
+        for field, status in (("c=2", 0), ("c=02", 0), ("c=3", 4), ("c=0", 4), ("c=-1", 4),
+                              ("c=" + "9" * 30, 4), ("c=-" + "9" * 30, 4), ("c=+2", 5),
+                              ("c=" + "9" * 101, 5), ("d=2", 4)):
+            self.both([*words, "--field", field], status)
+        self.both(words, 4)
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ WORDS = {
 
 def code_spans(text):
     """Offsets of `text` outside comments, strings, includes and static assertions."""
-    skip = re.compile(r'//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\])+\'|^#[^\n]*|'
+    skip = re.compile(r'//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\])+\'|^#(?:\\\n|[^\n])*|'
                       r'static_assert\([^;]*;', re.M)
     keep, at = [], 0
     for match in skip.finditer(text):
