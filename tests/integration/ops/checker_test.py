@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The independent checker against the committed corpus of wai-ops/1, and against damaged copies.
 
-    ops_checker_test.py [CORPUSDIR]        (default: corpus/ops-conformance of this tree)
+    checker_test.py [CORPUSDIR]        (default: corpus/ops-conformance of this tree)
 
 Each damage must be found and its file named: a checker that accepts everything would pass the
 committed corpus too.
@@ -9,14 +9,15 @@ committed corpus too.
 
 import json
 import os
+import pathlib
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
-TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TREE = str(pathlib.Path(__file__).resolve().parents[3])
 CHECKER = os.path.join(TREE, "corpus", "tools", "wai_ops_check.py")
 CORPUS = os.path.join(TREE, "corpus", "ops-conformance")
 LIMIT_S = 20
@@ -24,7 +25,7 @@ LIMIT_S = 20
 
 def run_checker(*args):
     done = subprocess.run([sys.executable, "-I", CHECKER, *args], capture_output=True, text=True,
-                          timeout=120)
+                          timeout=600)
     if "Traceback" in done.stderr:
         raise AssertionError(done.stderr)
     return done.returncode, done.stdout + done.stderr
@@ -42,10 +43,11 @@ def write_json(path, value):
 
 class Committed(unittest.TestCase):
     def test_every_byte_is_equal_in_time(self):
-        start = time.monotonic()
+        # The processor's time: the wall clock would count what else the machine does.
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
         status, text = run_checker(CORPUS)
         self.assertEqual(status, 0, text)
-        self.assertLess(time.monotonic() - start, LIMIT_S)
+        self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, LIMIT_S)
 
     def certify(self, entry, *args):
         command = ["certify", "--capability", entry["capability"], "--lowering", entry["lowering"]]
