@@ -156,6 +156,7 @@ struct Server::Impl {
   std::unique_ptr<Store> store;
   std::unique_ptr<BlobStore> blobs;
   std::unique_ptr<Executor> executor;
+  std::unique_ptr<Executor> verifier;  // apart, so that a large bundle never delays uploads
   std::unique_ptr<Uploads> uploads;
   std::unique_ptr<Scheduler> scheduler;
   std::unique_ptr<JobReader> reader;
@@ -181,6 +182,7 @@ absl::Status Server::Impl::OpenStore() {
   HELX_ASSIGN_OR_RETURN(store, Store::Open(store_options));
   blobs = std::make_unique<BlobStore>(store.get());
   executor = std::make_unique<Executor>(kExecutorThreads);
+  verifier = std::make_unique<Executor>(1);
   uploads = std::make_unique<Uploads>(staged, store.get(), blobs.get(), executor.get());
   uploads->Purge(kUploadAgeSeconds);
   scheduler =
@@ -196,7 +198,9 @@ absl::Status Server::Impl::Listen() {
       std::make_unique<CapabilitiesService>(scheduler.get(), options.scheduler.run_limit_ms));
   services.push_back(std::make_unique<ExperimentsService>(scheduler.get()));
   services.push_back(std::make_unique<JobsService>(scheduler.get(), reader.get()));
-  services.push_back(std::make_unique<ResultsService>(reader.get()));
+  services.push_back(std::make_unique<ResultsService>(
+      reader.get(), blobs.get(), verifier.get(),
+      [this](std::string_view result) { metrics.Verified(result); }));
   services.push_back(std::make_unique<WorkerService>(scheduler.get()));
 
   grpc::EnableDefaultHealthCheckService(true);
@@ -314,6 +318,7 @@ void Server::Impl::StopAll() {
   services.clear();
   // Whatever still runs calls back into the scheduler: executor, then the committer, end before it.
   executor.reset();
+  verifier.reset();
   store.reset();
   scheduler.reset();
   if (!socket_path.empty()) unlink(socket_path.c_str());

@@ -13,7 +13,8 @@ namespace {
 
 constexpr char kFooter[] =
     "Exit codes: 0 ok, 1 numerical mismatch or a job that failed through its inputs, 2 usage or "
-    "document refused,\n3 no server, 4 timed out, 5 cancelled, 6 missing or corrupt data, 7 failed, "
+    "document refused,\n3 no server, 4 timed out, 5 cancelled, 6 missing or corrupt data, 7 "
+    "failed, "
     "130 interrupted.\n";
 
 // The application for "results list" below the group "results", which is made when first needed.
@@ -25,7 +26,8 @@ CLI::App* AddVerb(CLI::App& root, std::map<std::string, CLI::App*>& groups, Comm
   }
   CLI::App*& group = groups[name.substr(0, space)];
   if (group == nullptr) {
-    group = root.add_subcommand(name.substr(0, space), "Stored results: list, fetch, verify");
+    group =
+        root.add_subcommand(name.substr(0, space), "Results: list, fetch, export, verify, bisect");
     group->require_subcommand(1);
     group->fallthrough();
   }
@@ -37,10 +39,9 @@ void PrintError(const Invocation& invocation, const absl::Status& status) {
   const std::string message = MessageOf(status);
   std::string code_text = ErrorCodeOf(status);
   if (code_text.empty()) code_text = absl::StatusCodeToString(status.code());
-  invocation.PrintJson({{"error",
-                         {{"code", code_text},
-                          {"exit_code", static_cast<int>(code)},
-                          {"message", Utf8(message)}}}});
+  invocation.PrintJson(
+      {{"error",
+        {{"code", code_text}, {"exit_code", static_cast<int>(code)}, {"message", Utf8(message)}}}});
 }
 
 void ReportFailure(Invocation& invocation, std::string_view verb, const absl::Status& status) {
@@ -110,9 +111,12 @@ std::string Invocation::CommandLine(std::string_view verb_and_arguments) const {
 
 std::vector<std::unique_ptr<Command>> AllCommands() {
   std::vector<std::unique_ptr<Command>> commands;
-  for (auto* make : {MakeRun, MakeSubmit, MakeWait, MakeWatch, MakeStatus, MakeList, MakeShow,
-                     MakeCancel, MakeResultsList, MakeResultsFetch, MakeResultsVerify, MakeEngines,
-                     MakeTargets, MakeDoctor, MakeVersion}) {
+  for (auto* make :
+       {MakeRun,           MakeSubmit,        MakeFreeze,      MakeBuild,        MakeRunBuild,
+        MakeReplay,        MakeWait,          MakeWatch,       MakeStatus,       MakeList,
+        MakeShow,          MakeCancel,        MakeResultsList, MakeResultsFetch, MakeResultsExport,
+        MakeResultsVerify, MakeResultsBisect, MakeCompare,     MakeEngines,      MakeTargets,
+        MakeDoctor,        MakeVersion}) {
     commands.push_back(make());
   }
   return commands;

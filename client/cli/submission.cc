@@ -11,8 +11,9 @@ constexpr size_t kRequestIdBytes = 64;
 absl::Status CheckRequestId(const std::string& id, size_t jobs) {
   const size_t suffix = jobs > 1 ? 1 + std::to_string(jobs).size() : 0;
   const bool valid = id.size() + suffix <= kRequestIdBytes &&
-                     id.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                          "0123456789._-") == std::string::npos;
+                     id.find_first_not_of(
+                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                         "0123456789._-") == std::string::npos;
   if (valid) return absl::OkStatus();
   return InvalidArgument("--request-id '" + id + "': allowed are 1 to " +
                          std::to_string(kRequestIdBytes - suffix) +
@@ -32,16 +33,24 @@ void SubmissionOptions::Configure(Options& options) {
                "Idempotency key: the same key and experiment name the same jobs for 7 days");
 }
 
-absl::StatusOr<std::vector<helx::v1::Job>> SubmissionOptions::Submit(
-    Invocation& invocation, const std::shared_ptr<client::Connection>& connection,
-    const client::PreparedExperiment& experiment) const {
-  HELX_RETURN_IF_ERROR(CheckRequestId(request_id_, experiment.jobs.size()));
+absl::StatusOr<client::SubmitOptions> SubmissionOptions::ToOptions(helx::v1::JobKind kind,
+                                                                   size_t jobs) const {
+  HELX_RETURN_IF_ERROR(CheckRequestId(request_id_, jobs));
   client::SubmitOptions options;
+  options.kind = kind;
   options.request_id = request_id_;
   options.no_cache = no_cache_;
   options.priority = static_cast<int32_t>(priority_);
   options.queue_limit_ms = queue_limit_seconds_ * 1000;
   options.run_limit_ms = run_limit_seconds_ * 1000;
+  return options;
+}
+
+absl::StatusOr<std::vector<helx::v1::Job>> SubmissionOptions::Submit(
+    Invocation& invocation, const std::shared_ptr<client::Connection>& connection,
+    const client::PreparedExperiment& experiment, helx::v1::JobKind kind) const {
+  HELX_ASSIGN_OR_RETURN(const client::SubmitOptions options,
+                        ToOptions(kind, experiment.jobs.size()));
   const auto progress = [&invocation](int64_t done, int64_t total) {
     invocation.progress.Transfer("uploading", done, total);
   };

@@ -16,10 +16,16 @@ class SubmissionOptions {
  public:
   void Configure(Options& options);
 
-  // Uploads and submits. When interrupted between two jobs, the message names those already accepted.
+  // Uploads and submits. When interrupted between two jobs, the message names those already
+  // accepted.
   absl::StatusOr<std::vector<helx::v1::Job>> Submit(
       Invocation& invocation, const std::shared_ptr<client::Connection>& connection,
-      const client::PreparedExperiment& experiment) const;
+      const client::PreparedExperiment& experiment,
+      helx::v1::JobKind kind = helx::v1::JOB_KIND_RUN) const;
+
+  // The options given, for `jobs` jobs of a kind. INVALID_ARGUMENT when the request id cannot be
+  // one.
+  absl::StatusOr<client::SubmitOptions> ToOptions(helx::v1::JobKind kind, size_t jobs = 1) const;
 
  private:
   bool no_cache_ = false;

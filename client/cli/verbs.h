@@ -8,14 +8,21 @@
 
 namespace helx::cli {
 
+std::unique_ptr<Command> MakeBuild();
 std::unique_ptr<Command> MakeCancel();
+std::unique_ptr<Command> MakeCompare();
 std::unique_ptr<Command> MakeDoctor();
 std::unique_ptr<Command> MakeEngines();
+std::unique_ptr<Command> MakeFreeze();
 std::unique_ptr<Command> MakeList();
+std::unique_ptr<Command> MakeReplay();
+std::unique_ptr<Command> MakeResultsBisect();
+std::unique_ptr<Command> MakeResultsExport();
 std::unique_ptr<Command> MakeResultsFetch();
 std::unique_ptr<Command> MakeResultsList();
 std::unique_ptr<Command> MakeResultsVerify();
 std::unique_ptr<Command> MakeRun();
+std::unique_ptr<Command> MakeRunBuild();
 std::unique_ptr<Command> MakeShow();
 std::unique_ptr<Command> MakeStatus();
 std::unique_ptr<Command> MakeSubmit();

@@ -1,5 +1,5 @@
-// How libhelx makes its calls: deadlines, cancellation by stop token, retries while a server restarts.
-// Only the .cc files of this folder include it, since gRPC's headers are slow to compile.
+// How libhelx makes its calls: deadlines, cancellation by stop token, retries while a server
+// restarts. Only the .cc files of this folder include it, since gRPC's headers are slow to compile.
 #ifndef HELX_CLIENT_CPP_RPC_H_
 #define HELX_CLIENT_CPP_RPC_H_
 
@@ -18,14 +18,16 @@ struct Connection::Transport {
   std::shared_ptr<grpc::Channel> channel;
 };
 
-// The status of a call as one of ours: UNREACHABLE for UNAVAILABLE and DEADLINE_EXCEEDED, a mark "from server" else.
+// The status of a call as one of ours: UNREACHABLE for UNAVAILABLE and DEADLINE_EXCEEDED, a mark
+// "from server" else.
 absl::Status FromGrpc(const grpc::Status& status, const Connection& connection);
 
 // Deadline (none when `limit` is zero) and metadata.
 void Prepare(grpc::ClientContext& context, const Connection& connection,
              std::chrono::milliseconds limit);
 
-// Pauses between attempts: 50 ms doubling to 2 s, until failures have followed one another for `window`.
+// Pauses between attempts: 50 ms doubling to 2 s, until failures have followed one another for
+// `window`.
 class Backoff {
  public:
   explicit Backoff(std::chrono::milliseconds window) : window_(window) {}
@@ -62,15 +64,17 @@ inline bool IsTransient(const grpc::Status& status) {
   return status.error_code() == grpc::StatusCode::UNAVAILABLE;
 }
 
-// Makes a unary call; repeats it while the server is away. REQUIRES: the call is idempotent.
+// Makes a unary call of at most `limit` (0: none); repeats it while the server is away. REQUIRES:
+// the call is idempotent.
 template <typename Stub, typename Request, typename Response>
 absl::Status Call(Connection& connection, Stub& stub,
                   grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-                  const Request& request, Response& response, std::stop_token stop) {
+                  const Request& request, Response& response, std::stop_token stop,
+                  std::chrono::milliseconds limit) {
   Backoff backoff(connection.options().retry_window);
   for (;;) {
     grpc::ClientContext context;
-    Prepare(context, connection, connection.options().call_limit);
+    Prepare(context, connection, limit);
     grpc::Status status;
     {
       const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
@@ -83,6 +87,15 @@ absl::Status Call(Connection& connection, Stub& stub,
     }
     HELX_RETURN_IF_ERROR(connection.Revive());
   }
+}
+
+// The same with the connection's own limit.
+template <typename Stub, typename Request, typename Response>
+absl::Status Call(Connection& connection, Stub& stub,
+                  grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                  const Request& request, Response& response, std::stop_token stop) {
+  return Call(connection, stub, method, request, response, std::move(stop),
+              connection.options().call_limit);
 }
 
 }  // namespace helx::client

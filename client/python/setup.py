@@ -19,8 +19,10 @@ def built(relative: str) -> Path:
     folder = Path(os.environ.get("HELX_BUILD_DIR") or HERE.parents[1] / "build")
     path = folder / relative
     if not path.exists():
-        raise SystemExit(f"{path} is missing; build HELX first (deploy/build), or set HELX_BUILD_DIR "
-                         "to the folder it was built in")
+        raise SystemExit(
+            f"{path} is missing; build HELX first (deploy/build), or set HELX_BUILD_DIR "
+            "to the folder it was built in"
+        )
     return path
 
 
@@ -33,8 +35,12 @@ class BuildWithParts(build_py):
         library = package / "lib" / "libhelx_core.so"
         library.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(built("lib/libhelx_core.so"), library)
-        shutil.copytree(built("python/helx/v1"), package / "v1", dirs_exist_ok=True,
-                        ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            built("python/helx/v1"),
+            package / "v1",
+            dirs_exist_ok=True,
+            ignore=shutil.ignore_patterns("__pycache__"),
+        )
 
 
 class PlatformWheel(bdist_wheel):

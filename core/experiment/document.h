@@ -101,6 +101,7 @@ struct JobEntry {
   int64_t samples = 1;
   std::string state = "reset";  // "reset" | "carry"
   bool execute = true;          // fvp.enabled
+  bool probe = false;  // a diagnostic build that reports every operator's outputs; not in YAML
   std::optional<TensorIoEntry> tensor_io;
 
   friend bool operator==(const JobEntry&, const JobEntry&) = default;
@@ -132,6 +133,7 @@ std::string SaveExperiment(const Experiment& experiment);
 // Schema helx.document/v1: what the wire carries for one job. Tensors by digest; the model by
 // digest.
 // {"schema","acquisition":{"samples","state","warmup"},"engine","execute","model":{"sha256","size"},"platform",
+//  "probe": true (a diagnostic build; else the member is absent),
 //  "tensor_io": null | {"inputs":[{spec...,
 //  "sha256","size"}],"input_sequence":[[...]],"references":[...],"comparison":{...}}}
 Json JobDocument(const JobEntry& job, const Digest& model);

@@ -174,7 +174,7 @@ absl::StatusOr<ComparisonEntry> ComparisonFromJson(const Json& value, std::strin
 }
 
 Json JobDocument(const JobEntry& job, const Digest& model) {
-  return Json{
+  Json document{
       {"acquisition", Json{{"samples", job.samples}, {"state", job.state}, {"warmup", job.warmup}}},
       {"engine", job.engine},
       {"execute", job.execute},
@@ -182,6 +182,8 @@ Json JobDocument(const JobEntry& job, const Digest& model) {
       {"platform", job.platform},
       {"schema", std::string(kSchema)},
       {"tensor_io", job.tensor_io ? PolicyToJson(*job.tensor_io) : Json()}};
+  if (job.probe) document["probe"] = true;
+  return document;
 }
 
 absl::StatusOr<ParsedJobDocument> ParseJobDocument(std::string_view canonical,
@@ -207,6 +209,9 @@ absl::StatusOr<ParsedJobDocument> ParseJobDocument(std::string_view canonical,
   HELX_ASSIGN_OR_RETURN(job.engine, ToolName(value, "engine"));
   HELX_ASSIGN_OR_RETURN(job.platform, ToolName(value, "platform"));
   HELX_ASSIGN_OR_RETURN(job.execute, JsonBool(value, "execute", where));
+  if (value.contains("probe")) {
+    HELX_ASSIGN_OR_RETURN(job.probe, JsonBool(value, "probe", where));
+  }
   HELX_ASSIGN_OR_RETURN(const Json* acquisition, JsonMember(value, "acquisition", where));
   HELX_ASSIGN_OR_RETURN(job.samples,
                         BoundedInt(*acquisition, "samples", "acquisition", 1, limits.samples));

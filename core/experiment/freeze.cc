@@ -149,6 +149,7 @@ absl::StatusOr<FrozenRequest> Freeze(
   request.target = facts.target;
   request.platform = job.platform;
   request.execute = job.execute;
+  request.probe = job.probe;
   request.acquisition = {job.warmup, job.samples, job.state, job.tensor_io.has_value()};
   request.tensors.outputs = facts.outputs;
 

@@ -159,15 +159,17 @@ absl::StatusOr<std::string> TensorRequest::DigestHex() const {
 }
 
 Json FrozenRequest::ToJson() const {
-  return Json{{"acquisition", AcquisitionToJson(acquisition)},
-              {"engine", ToolToJson(engine)},
-              {"execute", execute},
-              {"model", DigestToJson(model)},
-              {"platform", platform},
-              {"schema", std::string(kRequestSchema)},
-              {"target", ToolToJson(target)},
-              {"tensors", tensors.ToJson()},
-              {"toolchain", ToolToJson(toolchain)}};
+  Json request{{"acquisition", AcquisitionToJson(acquisition)},
+               {"engine", ToolToJson(engine)},
+               {"execute", execute},
+               {"model", DigestToJson(model)},
+               {"platform", platform},
+               {"schema", std::string(kRequestSchema)},
+               {"target", ToolToJson(target)},
+               {"tensors", tensors.ToJson()},
+               {"toolchain", ToolToJson(toolchain)}};
+  if (probe) request["probe"] = true;
+  return request;
 }
 
 absl::StatusOr<std::string> FrozenRequest::Canonical() const { return CanonicalJson(ToJson()); }
@@ -188,6 +190,9 @@ absl::StatusOr<FrozenRequest> FrozenRequest::FromJson(const Json& value) {
   HELX_ASSIGN_OR_RETURN(request.target, ToolFromJson(value, "target", where));
   HELX_ASSIGN_OR_RETURN(request.platform, JsonString(value, "platform", where));
   HELX_ASSIGN_OR_RETURN(request.execute, JsonBool(value, "execute", where));
+  if (value.contains("probe")) {
+    HELX_ASSIGN_OR_RETURN(request.probe, JsonBool(value, "probe", where));
+  }
   HELX_ASSIGN_OR_RETURN(request.acquisition, AcquisitionFromJson(value, where));
   HELX_ASSIGN_OR_RETURN(const Json* tensors, JsonMember(value, "tensors", where));
   HELX_ASSIGN_OR_RETURN(request.tensors, TensorRequest::FromJson(*tensors));
@@ -219,13 +224,14 @@ absl::StatusOr<FrozenRequest> FrozenRequest::Parse(std::string_view canonical) {
 
 absl::StatusOr<std::string> FrozenRequest::BuildKey() const {
   HELX_ASSIGN_OR_RETURN(const std::string tensor_request, tensors.DigestHex());
-  HELX_ASSIGN_OR_RETURN(const std::string canonical,
-                        CanonicalJson(Json{{"engine", ToolToJson(engine)},
-                                           {"model", DigestToJson(model)},
-                                           {"platform", platform},
-                                           {"schema", "helx.build-key/v1"},
-                                           {"tensor_request", tensor_request},
-                                           {"toolchain", ToolToJson(toolchain)}}));
+  Json key{{"engine", ToolToJson(engine)},
+           {"model", DigestToJson(model)},
+           {"platform", platform},
+           {"schema", "helx.build-key/v1"},
+           {"tensor_request", tensor_request},
+           {"toolchain", ToolToJson(toolchain)}};
+  if (probe) key["probe"] = true;
+  HELX_ASSIGN_OR_RETURN(const std::string canonical, CanonicalJson(key));
   return Sha256Hex(canonical);
 }
 

@@ -73,6 +73,7 @@ struct FrozenRequest {
   ToolIdentity target;
   std::string platform;
   bool execute = true;
+  bool probe = false;  // a diagnostic build: the image reports every operator's outputs
   Acquisition acquisition;
   TensorRequest tensors;
 
@@ -86,10 +87,11 @@ struct FrozenRequest {
   static absl::StatusOr<FrozenRequest> Parse(std::string_view canonical);
 
   // Hex SHA-256 of the projection that can change the image: model, engine, toolchain, platform,
-  // tensor-request digest.
+  // tensor-request digest, and whether it is a diagnostic build.
   absl::StatusOr<std::string> BuildKey() const;
-  // Hex SHA-256 of {build key, acquisition}: what a build bundle is named by, since its request.json carries the acquisition
-  // that running the bundle will use. Bundles of one build key hold the same image.
+  // Hex SHA-256 of {build key, acquisition}: what a build bundle is named by, since its
+  // request.json carries the acquisition that running the bundle will use. Bundles of one build key
+  // hold the same image.
   absl::StatusOr<std::string> BuildBundleKey() const;
   // Hex SHA-256 of {build key, target, acquisition}.
   absl::StatusOr<std::string> RunKey() const;

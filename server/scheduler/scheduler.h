@@ -158,8 +158,15 @@ class Scheduler {
   absl::Status TakeSubject(const v1::SubmitJobRequest& request, LiveJob& job, Transaction& t);
   absl::Status TakeDocument(const std::string& instance, const std::string& document,
                             v1::Digest* digest, records::Placement* placement, Transaction& t);
+  absl::Status TakeBundle(const v1::Digest& bundle, LiveJob& job);
   void Advance(LiveJob& job, Transaction& t);
   bool AdvanceFreeze(LiveJob& job, Transaction& t);
+  void AdvanceBundle(LiveJob& job, Transaction& t);
+  bool RefuseBundle(LiveJob& job, Transaction& t);
+  std::string BundleRunKey(const LiveJob& job, const std::string& build_key,
+                           const std::string& run_key) const;
+  // Queued without an action until some worker offers what the job needs.
+  void AwaitWorker(LiveJob& job, bool any_worker, Transaction& t);
   void AdvanceWaiter(const std::shared_ptr<FreezeWaiter>& waiter, Transaction& t);
   void TakeFrozen(LiveJob& job, const records::ActionRecord& record);
   void Succeed(LiveJob& job, const records::ActionRecord& record, bool cached, Transaction& t);

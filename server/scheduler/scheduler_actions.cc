@@ -85,7 +85,11 @@ void Scheduler::Attach(LiveJob& job, v1::ActionKind kind, const std::string& key
     records::ActionRecord& record = action.record;
     *record.mutable_placement() = job.record.placement();
     if (kind == v1::ACTION_KIND_FREEZE) {
-      *record.mutable_document() = job.record.document();
+      if (job.record.has_document()) {
+        *record.mutable_document() = job.record.document();
+      } else {
+        *record.mutable_build_bundle() = job.record.build_bundle();
+      }
     } else {
       *record.mutable_frozen_request() = job.record.job().frozen_request();
     }
@@ -278,12 +282,13 @@ absl::Status Scheduler::ReadSubject(const std::string& instance,
                                     const records::ActionRecord& record,
                                     v1::ExecuteAction* out) const {
   const bool freezes = record.kind() == v1::ACTION_KIND_FREEZE;
+  if (record.has_build_bundle()) *out->mutable_build_bundle() = record.build_bundle();
+  if (freezes && !record.has_document()) return absl::OkStatus();
   const Digest digest = FromProto(freezes ? record.document() : record.frozen_request());
   auto content = blobs_->Read(instance, digest);
   if (absl::IsDataLoss(content.status())) blobs_->Discard(instance, digest);
   HELX_RETURN_IF_ERROR(content.status());
   *(freezes ? out->mutable_document() : out->mutable_frozen_request()) = *std::move(content);
-  if (record.has_build_bundle()) *out->mutable_build_bundle() = record.build_bundle();
   return absl::OkStatus();
 }
 
@@ -406,6 +411,8 @@ void Scheduler::WriteOutputRows(Action& action, const v1::ActionOutput* previous
   records::ActionRecord& record = action.record;
   const v1::ActionOutput& output = record.output();
   if (record.kind() == v1::ACTION_KIND_FREEZE) {
+    // What a bundle asks of a worker is less than what building its request would.
+    if (!record.has_document()) return;
     records::ActionRecord frozen = record;
     frozen.set_key("frozen:" + output.frozen_request().hash());
     Action by_digest;

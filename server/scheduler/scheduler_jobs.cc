@@ -4,6 +4,7 @@
 
 #include "core/base/file.h"
 #include "core/base/sha256.h"
+#include "core/bundle/manifest.h"
 #include "helx/v1/results.pb.h"
 #include "server/scheduler/job_document.h"
 #include "server/scheduler/names.h"
@@ -17,9 +18,15 @@ namespace helx::server {
 namespace {
 
 constexpr size_t kDocumentLimit = 1 << 20;
+constexpr int64_t kManifestLimit = 3 << 20;
 constexpr int64_t kQueueLimitMostMs = int64_t{30} * 24 * 3600 * 1000;
 
 std::string FrozenKey(const v1::Digest& digest) { return "frozen:" + digest.hash(); }
+
+// Kinds whose subject is a bundle: its image runs as it is.
+bool RunsBundle(v1::JobKind kind) {
+  return kind == v1::JOB_KIND_RUN_BUILD || kind == v1::JOB_KIND_REPLAY;
+}
 
 absl::Status CheckLimit(const char* field, int64_t value, int64_t most) {
   if (value >= 0 && value <= most) return absl::OkStatus();
@@ -36,10 +43,15 @@ absl::Status CheckSubmit(const v1::SubmitJobRequest& request, int64_t run_limit_
   }
   HELX_RETURN_IF_ERROR(CheckLimit("queue_limit_ms", request.queue_limit_ms(), kQueueLimitMostMs));
   HELX_RETURN_IF_ERROR(CheckLimit("run_limit_ms", request.run_limit_ms(), run_limit_most));
-  if (request.kind() != v1::JOB_KIND_UNSPECIFIED && request.kind() != v1::JOB_KIND_RUN &&
-      request.kind() != v1::JOB_KIND_BUILD) {
+  if (!v1::JobKind_IsValid(request.kind())) {
     return InvalidArgument("kind is " + std::to_string(request.kind()) +
-                           "; this server runs JOB_KIND_RUN (1) and JOB_KIND_BUILD (2)");
+                           "; allowed are RUN (1), BUILD (2), RUN_BUILD (3) and REPLAY (4)");
+  }
+  if (RunsBundle(request.kind()) != (request.subject_case() == v1::SubmitJobRequest::kBundle)) {
+    return InvalidArgument(RunsBundle(request.kind())
+                               ? "a job of kind RUN_BUILD or REPLAY needs a bundle: it runs the "
+                                 "bundle's image with the bundle's own inputs"
+                               : "a job of kind RUN or BUILD needs a document or a frozen_request");
   }
   switch (request.subject_case()) {
     case v1::SubmitJobRequest::kDocument:
@@ -49,8 +61,10 @@ absl::Status CheckSubmit(const v1::SubmitJobRequest& request, int64_t run_limit_
                              " are allowed, tensors go as blobs");
     case v1::SubmitJobRequest::kFrozenRequest:
       return Annotate(CheckDigest(FromProto(request.frozen_request())), "frozen_request");
+    case v1::SubmitJobRequest::kBundle:
+      return Annotate(CheckDigest(FromProto(request.bundle())), "bundle");
     default:
-      return InvalidArgument("a job needs a document or a frozen_request");
+      return InvalidArgument("a job needs a document, a frozen_request or a bundle");
   }
 }
 
@@ -98,7 +112,7 @@ absl::Status Scheduler::SubmitInTurn(const Caller& caller, const v1::SubmitJobRe
   proto->set_experiment(request.name());
   proto->set_run(request.run());
   proto->set_model_stem(request.model_stem());
-  proto->set_kind(request.kind() == v1::JOB_KIND_BUILD ? v1::JOB_KIND_BUILD : v1::JOB_KIND_RUN);
+  proto->set_kind(request.kind() == v1::JOB_KIND_UNSPECIFIED ? v1::JOB_KIND_RUN : request.kind());
   SetTimestamp(clock_->WallMicros(), proto->mutable_create_time());
   record.set_no_cache(request.no_cache());
   record.set_priority(request.priority());
@@ -173,6 +187,9 @@ absl::Status Scheduler::TakeSubject(const v1::SubmitJobRequest& request, LiveJob
     return TakeDocument(job.instance, request.document(), job.record.mutable_document(),
                         job.record.mutable_placement(), t);
   }
+  if (request.subject_case() == v1::SubmitJobRequest::kBundle) {
+    return TakeBundle(request.bundle(), job);
+  }
   const Digest digest = FromProto(request.frozen_request());
   HELX_ASSIGN_OR_RETURN(const bool stored, blobs_->Has(job.instance, digest));
   if (!stored) return MissingBlobs::Error({digest});
@@ -211,10 +228,34 @@ absl::Status Scheduler::TakeDocument(const std::string& instance, const std::str
   return absl::OkStatus();
 }
 
+// Every file of the bundle must be there; what they hold is for the worker that freezes it.
+absl::Status Scheduler::TakeBundle(const v1::Digest& bundle, LiveJob& job) {
+  const Digest digest = FromProto(bundle);
+  const auto text = blobs_->Read(job.instance, digest, kManifestLimit);
+  if (absl::IsNotFound(text.status())) return MissingBlobs::Error({digest});
+  HELX_RETURN_IF_ERROR(text.status());
+  const auto manifest = Manifest::Parse(*text);
+  if (!manifest.ok()) {
+    return WithErrorCode(
+        InvalidArgument("bundle: blob " + digest.ToString() +
+                        " is not the manifest of a bundle: " + MessageOf(manifest.status())),
+        ErrorCodeOf(manifest.status()));
+  }
+  std::vector<Digest> missing;
+  for (const Artifact& artifact : manifest->artifacts) {
+    HELX_ASSIGN_OR_RETURN(const bool stored, blobs_->Has(job.instance, artifact.digest));
+    if (!stored) missing.push_back(artifact.digest);
+  }
+  if (!missing.empty()) return MissingBlobs::Error(missing);
+  *job.record.mutable_build_bundle() = bundle;
+  return absl::OkStatus();
+}
+
 // Takes the job as far as it gets: to the action that it must wait for, or to its end.
 void Scheduler::Advance(LiveJob& job, Transaction& t) {
   records::JobRecord& record = job.record;
   if (!record.job().has_frozen_request() && !AdvanceFreeze(job, t)) return;
+  if (RunsBundle(record.job().kind())) return AdvanceBundle(job, t);
   const bool runs = record.job().kind() == v1::JOB_KIND_RUN && !record.run_key().empty();
   const std::string run_key = "run:" + record.run_key();
   const std::string build_key = "build:" + record.build_key();
@@ -234,10 +275,74 @@ void Scheduler::Advance(LiveJob& job, Transaction& t) {
   Attach(job, v1::ACTION_KIND_RUN, run_key, t);
 }
 
+// From a verified bundle to its run.
+void Scheduler::AdvanceBundle(LiveJob& job, Transaction& t) {
+  const records::JobRecord& record = job.record;
+  if (RefuseBundle(job, t)) return;
+  const std::string key = BundleRunKey(job, record.build_key(), record.run_key());
+  if (record.job().kind() == v1::JOB_KIND_RUN_BUILD && !record.no_cache()) {
+    if (const auto hit = cache_.Find(job.instance, key)) {
+      observer_->CacheHit(v1::ACTION_KIND_RUN);
+      return Succeed(job, *hit, true, t);
+    }
+  }
+  const auto catalogues = workers_.LiveCatalogues();
+  if (Refusal(record.placement(), catalogues).empty()) {
+    return Attach(job, v1::ACTION_KIND_RUN, key, t);
+  }
+  if (catalogues.empty() || InStartup()) return AwaitWorker(job, !catalogues.empty(), t);
+  Fail(job, v1::FAILED,
+       MakeFailure(v1::INFRA, "executor_unavailable",
+                   "the image runs on " + record.placement().platform() + " under " +
+                       record.placement().executor() + " " + record.placement().executor_version() +
+                       ", which no live worker offers; build the experiment anew for the "
+                       "executors that 'targets' lists"),
+       t);
+}
+
+// Whether a verified bundle is not what this kind of job runs; then the job has ended.
+bool Scheduler::RefuseBundle(LiveJob& job, Transaction& t) {
+  const records::JobRecord& record = job.record;
+  std::string code, message;
+  if (record.job().kind() == v1::JOB_KIND_RUN_BUILD && record.bundle_executed()) {
+    code = "not_a_build";
+    message = "the bundle is a result, which has run already; replay it instead";
+  } else if (record.job().kind() == v1::JOB_KIND_REPLAY && !record.bundle_executed()) {
+    code = "not_a_result";
+    message = "the bundle is a build, which has not run yet; run-build it instead";
+  } else if (record.run_key().empty()) {
+    code = "build_only";
+    message =
+        "the experiment of this build says fvp.enabled: false, so it never runs; build it "
+        "again with fvp.enabled: true";
+  } else {
+    return false;
+  }
+  job.record.mutable_job()->clear_frozen_request();  // a refusal, as by freezing
+  Fail(job, v1::FAILED, MakeFailure(v1::USER, code, message), t);
+  return true;
+}
+
+// An image that this server's workers made stands for its request; any other stands only for
+// itself, whatever it says.
+std::string Scheduler::BundleRunKey(const LiveJob& job, const std::string& build_key,
+                                    const std::string& run_key) const {
+  const bool replay = job.record.job().kind() == v1::JOB_KIND_REPLAY;
+  const v1::Digest& bundle = job.record.build_bundle();
+  const auto made = cache_.Load(job.instance, replay ? "run:" + run_key : "build:" + build_key);
+  if (made.ok() && made->output().bundle().hash() == bundle.hash()) return "run:" + run_key;
+  return "run:" + Sha256Hex(std::string_view(run_key + "\n" + FromProto(bundle).ToString()));
+}
+
 // Whether everything that would follow this freezing is stored too.
 bool Scheduler::IsStoredWhole(const LiveJob& job, const records::ActionRecord& frozen) {
-  if (job.record.no_cache()) return false;
+  if (job.record.no_cache() || job.record.job().kind() == v1::JOB_KIND_REPLAY) return false;
   const v1::ActionOutput& output = frozen.output();
+  if (job.record.job().kind() == v1::JOB_KIND_RUN_BUILD) {
+    return output.executed() || output.run_key().empty() ||
+           cache_.Find(job.instance, BundleRunKey(job, output.build_key(), output.run_key())) !=
+               nullptr;
+  }
   const bool runs = job.record.job().kind() == v1::JOB_KIND_RUN && !output.run_key().empty();
   const std::string last = runs ? "run:" + output.run_key() : "build:" + output.build_key();
   return cache_.Find(job.instance, last) != nullptr;
@@ -257,7 +362,8 @@ void Scheduler::Unfreeze(LiveJob& job) {
 
 // True once the job is frozen; false when it waits or has ended.
 bool Scheduler::AdvanceFreeze(LiveJob& job, Transaction& t) {
-  const std::string key = FreezeKey(job.record.document());
+  const std::string key =
+      FreezeKey(job.record.has_document() ? job.record.document() : job.record.build_bundle());
   const auto catalogues = workers_.LiveCatalogues();
   // Without a worker the last known catalogue may be out of date: then only what is stored whole is
   // an answer.
@@ -271,10 +377,7 @@ bool Scheduler::AdvanceFreeze(LiveJob& job, Transaction& t) {
   if (violations.empty()) {
     Attach(job, v1::ACTION_KIND_FREEZE, key, t);
   } else if (catalogues.empty() || InStartup()) {
-    job.record.clear_action();
-    const char* reason = catalogues.empty() ? "no_worker" : "platform_unavailable";
-    const v1::Job& proto = job.record.job();
-    if (proto.phase() != v1::QUEUED || proto.queue_reason() != reason) Requeue(job, reason, t);
+    AwaitWorker(job, !catalogues.empty(), t);
   } else {
     v1::Failure refusal =
         MakeFailure(RefusalFault(violations[0]), violations[0].code(), violations[0].message());
@@ -282,6 +385,13 @@ bool Scheduler::AdvanceFreeze(LiveJob& job, Transaction& t) {
     Fail(job, v1::FAILED, refusal, t);
   }
   return false;
+}
+
+void Scheduler::AwaitWorker(LiveJob& job, bool any_worker, Transaction& t) {
+  job.record.clear_action();
+  const char* reason = any_worker ? "platform_unavailable" : "no_worker";
+  const v1::Job& proto = job.record.job();
+  if (proto.phase() != v1::QUEUED || proto.queue_reason() != reason) Requeue(job, reason, t);
 }
 
 void Scheduler::AdvanceWaiter(const std::shared_ptr<FreezeWaiter>& waiter, Transaction& t) {
@@ -368,6 +478,7 @@ void Scheduler::TakeFrozen(LiveJob& job, const records::ActionRecord& record) {
   job.record.set_build_key(output.build_key());
   job.record.set_run_key(output.run_key());
   *job.record.mutable_placement() = record.output_placement();
+  job.record.set_bundle_executed(output.executed());
 }
 
 void Scheduler::Succeed(LiveJob& job, const records::ActionRecord& record, bool cached,

@@ -254,13 +254,23 @@ absl::StatusOr<records::Placement> Scheduler::CheckOutput(const Action& action,
       return InvalidArgument("build_key and run_key are 64 lower-case hexadecimal characters");
     }
     needed.push_back(FromProto(output.frozen_request()));
-    auto exact = ExactPlacement(worker.catalogue, output.engine(), output.platform());
-    if (!exact.has_value()) {
-      return InvalidArgument("the frozen request names engine " + Quoted(output.engine()) +
-                             " and platform " + Quoted(output.platform()) +
-                             ", which this worker does not advertise as available");
+    if (!action.record.has_document()) {
+      // Only its executor matters to an image that exists.
+      HELX_RETURN_IF_ERROR(CheckText("platform", output.platform(), 64));
+      HELX_RETURN_IF_ERROR(CheckText("executor", output.executor(), 128));
+      HELX_RETURN_IF_ERROR(CheckText("executor_version", output.executor_version(), 1024));
+      placement.set_platform(output.platform());
+      placement.set_executor(output.executor());
+      placement.set_executor_version(output.executor_version());
+    } else {
+      auto exact = ExactPlacement(worker.catalogue, output.engine(), output.platform());
+      if (!exact.has_value()) {
+        return InvalidArgument("the frozen request names engine " + Quoted(output.engine()) +
+                               " and platform " + Quoted(output.platform()) +
+                               ", which this worker does not advertise as available");
+      }
+      placement = *std::move(exact);
     }
-    placement = *std::move(exact);
   } else {
     if (!IsSha256Hex(output.content_digest())) {
       return InvalidArgument("content_digest is 64 lower-case hexadecimal characters");
@@ -330,8 +340,10 @@ void Scheduler::CatalogueChanged(Transaction& t) {
     DropIfUnwanted(*action, t);
   }
   for (Action* action : queued) {
-    const bool current = action->record.key() == FreezeKey(action->record.document());
-    if (current && Refusal(action->record.placement(), catalogues).empty()) continue;
+    const records::ActionRecord& record = action->record;
+    const bool current = record.key() == FreezeKey(record.has_document() ? record.document()
+                                                                         : record.build_bundle());
+    if (current && Refusal(record.placement(), catalogues).empty()) continue;
     if (catalogues.empty()) continue;  // the last worker went: they wait for the next
     jobs.insert(jobs.end(), action->jobs.begin(), action->jobs.end());
     waiters.insert(waiters.end(), action->waiters.begin(), action->waiters.end());

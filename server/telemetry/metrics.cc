@@ -69,6 +69,10 @@ Metrics::Metrics(const std::string& version, const std::string& commit)
     cache_hits_[kind] = &cache.Add({{"kind", kKinds[kind]}});
     dedup_hits_[kind] = &dedup.Add({{"kind", kKinds[kind]}});
   }
+  verified_ =
+      &Counters(r, "helx_verify_total", "Verifications of stored results, by what they found.");
+  for (const char* result : {"match", "mismatch", "not_compared", "refused"})
+    verified_->Add({{"result", result}});
   retries_ = &Counters(r, "helx_job_retries_total", "Attempts of actions after the first.").Add({});
   expired_ = &Counters(r, "helx_leases_expired_total", "Leases whose worker was lost.").Add({});
   workers_ = &Gauges(r, "helx_workers", "Workers heard of within a minute.").Add({});
@@ -118,7 +122,7 @@ void Metrics::JobFinished(const v1::Job& job) {
                                 ? "none"
                                 : Lower(v1::Fault_Name(job.failure().fault()));
   finished_
-      ->Add({{"kind", job.kind() == v1::JOB_KIND_BUILD ? "build" : "run"},
+      ->Add({{"kind", Lower(v1::JobKind_Name(job.kind()).substr(sizeof("JOB_KIND_") - 1))},
              {"outcome", Lower(v1::JobPhase_Name(job.phase()))},
              {"fault", fault}})
       .Increment();
@@ -126,6 +130,9 @@ void Metrics::JobFinished(const v1::Job& job) {
 
 void Metrics::CacheHit(v1::ActionKind kind) { cache_hits_[kind]->Increment(); }
 void Metrics::Deduplicated(v1::ActionKind kind) { dedup_hits_[kind]->Increment(); }
+void Metrics::Verified(std::string_view result) {
+  verified_->Add({{"result", std::string(result)}}).Increment();
+}
 void Metrics::Retried(v1::Fault) { retries_->Increment(); }
 void Metrics::LeaseExpired() { expired_->Increment(); }
 void Metrics::LeaseEnded(double seconds) { lease_seconds_->Observe(seconds); }

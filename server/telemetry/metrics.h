@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "core/base/status.h"
 #include "server/scheduler/observer.h"
@@ -44,6 +45,8 @@ class Metrics : public SchedulerObserver {
   void Retried(v1::Fault fault) override;
   void LeaseExpired() override;
   void LeaseEnded(double seconds) override;
+  // How a verification of a stored result ended.
+  void Verified(std::string_view result);
 
   // The series of one RPC method, made at its first call.
   struct Method {
@@ -68,6 +71,7 @@ class Metrics : public SchedulerObserver {
   prometheus::Family<prometheus::Counter>* finished_;
   std::array<prometheus::Counter*, 4> cache_hits_{};
   std::array<prometheus::Counter*, 4> dedup_hits_{};
+  prometheus::Family<prometheus::Counter>* verified_;
   prometheus::Counter* retries_;
   prometheus::Counter* expired_;
   prometheus::Gauge* workers_;

@@ -15,7 +15,8 @@ namespace helx::testing {
 namespace {
 
 std::string Lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
   return text;
 }
 
@@ -51,13 +52,27 @@ std::string Comparison(const Json& outputs, const GoldenCase& golden) {
 
 }  // namespace
 
+std::vector<std::string> AllModels() {
+  std::vector<std::string> models;
+  for (const auto& item : std::filesystem::directory_iterator(ModelsFolder())) {
+    const std::string base = item.path().string();
+    if (!std::filesystem::exists(base + "/case0") ||
+        !std::filesystem::exists(base + "/model.tflite")) {
+      continue;
+    }
+    models.push_back(item.path().filename().string());
+  }
+  std::sort(models.begin(), models.end());
+  return models;
+}
+
 const std::vector<std::string>& FirstTenModels() {
   static const std::vector<std::string> models = {
-      "mlperf_kws_dscnn_int8",     "mlperf_vww_mobilenetv1_025_96_int8",
-      "mlperf_ic_resnet8_int8",    "mlperf_ad_autoencoder_int8",
-      "tflm_hello_world_int8",     "tflm_micro_speech_int8",
-      "tflm_person_detect_int8",   "arduino_magic_wand_int8",
-      "tflm_simple_add_int8",      "tinyengine_lenet_300_100_ptq"};
+      "mlperf_kws_dscnn_int8",   "mlperf_vww_mobilenetv1_025_96_int8",
+      "mlperf_ic_resnet8_int8",  "mlperf_ad_autoencoder_int8",
+      "tflm_hello_world_int8",   "tflm_micro_speech_int8",
+      "tflm_person_detect_int8", "arduino_magic_wand_int8",
+      "tflm_simple_add_int8",    "tinyengine_lenet_300_100_ptq"};
   return models;
 }
 
@@ -77,7 +92,8 @@ GoldenExperiment MakeGoldenExperiment(const std::string& folder, const std::stri
     if (!std::filesystem::exists(dir)) break;
     GoldenCase golden;
     golden.run = "case" + std::to_string(k);
-    std::string text = "  - name: " + golden.run + "\n    fvp:\n      tensor_io:\n        inputs:\n";
+    std::string text =
+        "  - name: " + golden.run + "\n    fvp:\n      tensor_io:\n        inputs:\n";
     for (size_t i = 0; i < inputs.size(); ++i) {
       text += "          - " +
               TensorLine(inputs[i], i, dir + "/input-" + std::to_string(i) + ".bin") + "\n";
@@ -91,8 +107,9 @@ GoldenExperiment MakeGoldenExperiment(const std::string& folder, const std::stri
     }
     if (options.references) {
       text += "        references:\n          - {origin: files, description: golden, tensors: [" +
-              tensors + "]}\n" + Comparison(outputs, golden);
+              tensors + "]}\n";
     }
+    text += Comparison(outputs, golden);
     experiment.yaml += text;
     experiment.cases.push_back(std::move(golden));
   }

@@ -7,14 +7,18 @@
 
 namespace helx::testing {
 
+// Every model with a case: its folder's name, ascending.
+std::vector<std::string> AllModels();
+
 // The ten models that every build must run.
 const std::vector<std::string>& FirstTenModels();
 
 struct ExperimentOptions {
   std::string platform = "corstone-300";
-  bool references = true;   // compare with the goldens
+  bool references =
+      true;  // hold the goldens as references; the comparison policy is written either way
   int first_case = 0;
-  int cases = 1000;         // at most so many
+  int cases = 1000;  // at most so many
 };
 
 struct GoldenCase {
@@ -28,8 +32,9 @@ struct GoldenExperiment {
   std::vector<GoldenCase> cases;
 };
 
-// An experiment named after the model with one run per case: inputs, and the goldens as references (integers exactly, floats
-// within 1e-4 of the output's largest magnitude). `folder`: the models' folder.
+// An experiment named after the model with one run per case: inputs, and the goldens as references
+// (integers exactly, floats within 1e-4 of the output's largest magnitude). `folder`: the models'
+// folder.
 GoldenExperiment MakeGoldenExperiment(const std::string& folder, const std::string& model,
                                       const ExperimentOptions& options = {});
 

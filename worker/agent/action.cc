@@ -17,9 +17,8 @@ Json FailureOutcome(std::string_view fault, std::string_view code, std::string_v
 }
 
 absl::StatusOr<std::string> ActionInput::Blob(const Digest& digest) const {
-  HELX_ASSIGN_OR_RETURN(std::string bytes,
-                        ReadFile(folder + "/blobs/" + digest.hash,
-                                 static_cast<size_t>(digest.size_bytes)));
+  HELX_ASSIGN_OR_RETURN(std::string bytes, ReadFile(folder + "/blobs/" + digest.hash,
+                                                    static_cast<size_t>(digest.size_bytes)));
   if (DigestOf(bytes) != digest) {
     return DataLoss("blob " + digest.ToString() + " was damaged on its way to the action");
   }
@@ -44,12 +43,14 @@ absl::StatusOr<Json> Dispatch(const ActionContext& context) {
   HELX_ASSIGN_OR_RETURN(const Json* catalogue, JsonMember(action, "catalogue", "action"));
   HELX_ASSIGN_OR_RETURN(input.catalogue, CatalogueFromJson(catalogue->dump()));
   if (kind == "freeze") return FreezeStep(input, context);
+  if (kind == "freeze_bundle") return FreezeBundleStep(input, context);
   if (kind == "build") return BuildStep(input, context);
   if (kind == "run") return RunStep(input, context);
   return Internal("unknown kind of action: " + kind);
 }
 
-// What a step could not do at all. Steps answer refusals and device failures as outcomes themselves.
+// What a step could not do at all. Steps answer refusals and device failures as outcomes
+// themselves.
 Json OutcomeOfStatus(const absl::Status& status) {
   const bool host = absl::IsResourceExhausted(status) || absl::IsUnavailable(status) ||
                     absl::IsNotFound(status) || absl::IsDataLoss(status);

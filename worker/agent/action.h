@@ -1,14 +1,15 @@
 // The work of one action as a pure function of a folder: what runs inside the sandbox.
 //
 // Input folder (read-only):
-//   action.json    {"kind":"freeze"|"build"|"run","catalogue":{...}}
+//   action.json    {"kind":"freeze"|"freeze_bundle"|"build"|"run","catalogue":{...}}
 //   document.json  freeze: canonical helx.document/v1
 //   request.json   build, run: canonical helx.request/v1
 //   blobs/{sha256} the model and every tensor the action reads
-//   bundle/...     run: the build bundle's files
-//   objects/...    build: cached objects of this model, when there are any
+//   bundle/...     run: the files of the bundle whose image runs; freeze_bundle: the bundle,
+//   manifest included objects/...    build: cached objects of this model, when there are any
 // Output: records (action_stream.h). The outcome record is
-//   {"ok":true, ...action-specific...} or {"ok":false,"fault":"USER|INFRA|DEVICE|BUG","code","message","violations":[...]}.
+//   {"ok":true, ...action-specific...} or
+//   {"ok":false,"fault":"USER|INFRA|DEVICE|BUG","code","message","violations":[...]}.
 #ifndef HELX_WORKER_AGENT_ACTION_H_
 #define HELX_WORKER_AGENT_ACTION_H_
 

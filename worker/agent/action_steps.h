@@ -1,4 +1,5 @@
-// The three kinds of action. Each answers its outcome record; an error status means that the host or HELX failed.
+// The kinds of action. Each answers its outcome record; an error status means that the host or HELX
+// failed.
 #ifndef HELX_WORKER_AGENT_ACTION_STEPS_H_
 #define HELX_WORKER_AGENT_ACTION_STEPS_H_
 
@@ -25,6 +26,10 @@ struct ActionInput {
 
 // Document -> frozen request, or violations. Emits request.json.
 absl::StatusOr<Json> FreezeStep(const ActionInput& input, const ActionContext& context);
+
+// Build or result bundle -> its frozen request, the bundle verified in whole. Emits request.json;
+// the outcome says whether the bundle's image was executed ("executed").
+absl::StatusOr<Json> FreezeBundleStep(const ActionInput& input, const ActionContext& context);
 
 // Frozen request -> build bundle. Emits its files.
 absl::StatusOr<Json> BuildStep(const ActionInput& input, const ActionContext& context);

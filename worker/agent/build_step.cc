@@ -59,7 +59,8 @@ void EmitObjects(const std::string& folder, const ActionContext& context) {
   }
 }
 
-// The model's code (unless its objects are cached) and the request's constants, at once: neither needs the other.
+// The model's code (unless its objects are cached) and the request's constants, at once: neither
+// needs the other.
 absl::Status Compile(const engine::Toolchain& toolchain, const engine::GeneratedModel& model,
                      const std::string& constants, const target::Board& board,
                      const std::string& cached_objects, const std::string& model_folder,
@@ -81,17 +82,18 @@ absl::Status Compile(const engine::Toolchain& toolchain, const engine::Generated
   return absl::OkStatus();
 }
 
-bool IsSource(const std::string& name) { return name.ends_with(".c") || name.ends_with(".h") || name.ends_with(".S"); }
+bool IsSource(const std::string& name) {
+  return name.ends_with(".c") || name.ends_with(".h") || name.ends_with(".S");
+}
 
 absl::Status AddBuildFiles(const engine::GeneratedModel& model, const engine::LinkedImage& image,
                            const std::string& constants,
                            const std::vector<engine::RecordedCommand>& commands,
                            std::string_view elf, BundleWriter* writer) {
-  HELX_RETURN_IF_ERROR(writer->Add("build/model.elf", elf, "application/x-elf",
-                                   ArtifactRole::kCore));
-  HELX_ASSIGN_OR_RETURN(const std::string map, ReadFile(image.map_path));
   HELX_RETURN_IF_ERROR(
-      writer->Add("build/model.map", map, "text/plain", ArtifactRole::kEvidence));
+      writer->Add("build/model.elf", elf, "application/x-elf", ArtifactRole::kCore));
+  HELX_ASSIGN_OR_RETURN(const std::string map, ReadFile(image.map_path));
+  HELX_RETURN_IF_ERROR(writer->Add("build/model.map", map, "text/plain", ArtifactRole::kEvidence));
   const std::string script = image.map_path.substr(0, image.map_path.rfind('/')) + "/model.ld";
   HELX_ASSIGN_OR_RETURN(const std::string layout, ReadFile(script));
   HELX_RETURN_IF_ERROR(
@@ -114,15 +116,24 @@ absl::Status AddBuildFiles(const engine::GeneratedModel& model, const engine::Li
 absl::StatusOr<Json> BuildStep(const ActionInput& input, const ActionContext& context) {
   context.emit(RecordType::kPhase, "", "BUILDING");
   std::string changed;
-  HELX_ASSIGN_OR_RETURN(const FrozenRequest request, ReadRequest(input, &changed));
+  HELX_ASSIGN_OR_RETURN(const FrozenRequest request, ReadRequest(input, ToolUse::kBuild, &changed));
   if (!changed.empty()) return FailureOutcome("INFRA", "tool_changed", changed);
   const engine::Engine* engine = engine::FindEngine(request.engine.name);
   const target::Board* board = target::FindBoard(request.platform);
   if (engine == nullptr || board == nullptr) return Internal("unknown engine or platform");
   HELX_ASSIGN_OR_RETURN(const RequestTensors tensors, ReadTensors(input, request));
   HELX_ASSIGN_OR_RETURN(const std::string model_bytes, input.Blob(request.model));
-  HELX_ASSIGN_OR_RETURN(const engine::GeneratedModel model,
+  HELX_ASSIGN_OR_RETURN(engine::GeneratedModel model,
                         engine->Generate(AsBytes(model_bytes), *board));
+  if (request.probe) {
+    const auto code = model.files.find("model.c");
+    if (code == model.files.end()) {
+      return FailureOutcome(
+          "USER", "probe_unsupported",
+          "engine " + request.engine.name + " cannot report the outputs of single operators");
+    }
+    code->second = "#define HELX_PROBE 1\n" + code->second;
+  }
 
   HELX_ASSIGN_OR_RETURN(const engine::Toolchain toolchain,
                         engine::Toolchain::WithIdentity(request.toolchain));

@@ -54,14 +54,19 @@ absl::StatusOr<RequestTensors> ReadTensors(const ActionInput& input, const Froze
   return tensors;
 }
 
-absl::StatusOr<FrozenRequest> ReadRequest(const ActionInput& input, std::string* changed) {
+absl::StatusOr<FrozenRequest> ReadRequest(const ActionInput& input, ToolUse use,
+                                          std::string* changed) {
   HELX_ASSIGN_OR_RETURN(const std::string text, ReadFile(input.folder + "/request.json", 4u << 20));
   HELX_ASSIGN_OR_RETURN(FrozenRequest request, FrozenRequest::Parse(text));
   const EngineEntry* engine = input.catalogue.FindEngine(request.engine.name);
   const TargetEntry* target = input.catalogue.FindTarget(request.platform);
-  if (engine == nullptr || target == nullptr) {
-    *changed = "this worker has no engine " + request.engine.name + " or no platform " +
-               request.platform;
+  if (target == nullptr || (use == ToolUse::kBuild && engine == nullptr)) {
+    *changed =
+        "this worker has no engine " + request.engine.name + " or no platform " + request.platform;
+    return request;
+  }
+  if (use == ToolUse::kRun) {
+    SameTool(request.target, target->executor, changed);
     return request;
   }
   (void)(SameTool(request.engine, engine->identity, changed) &&
@@ -71,8 +76,8 @@ absl::StatusOr<FrozenRequest> ReadRequest(const ActionInput& input, std::string*
 }
 
 absl::StatusOr<ResultDocument> AddRequest(const FrozenRequest& request,
-                                          const RequestTensors& tensors,
-                                          const target::Board& board, BundleWriter* writer) {
+                                          const RequestTensors& tensors, const target::Board& board,
+                                          BundleWriter* writer) {
   std::vector<std::string> contents;
   if (request.tensors.explicit_inputs) {
     for (const auto& set : tensors.inputs) contents.insert(contents.end(), set.begin(), set.end());

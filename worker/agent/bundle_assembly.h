@@ -1,5 +1,5 @@
-// What a build bundle and a result bundle have in common: the request with its tensors, the image's files, the result
-// document's static half.
+// What a build bundle and a result bundle have in common: the request with its tensors, the image's
+// files, the result document's static half.
 #ifndef HELX_WORKER_AGENT_BUNDLE_ASSEMBLY_H_
 #define HELX_WORKER_AGENT_BUNDLE_ASSEMBLY_H_
 
@@ -27,15 +27,19 @@ struct RequestTensors {
 
 absl::StatusOr<RequestTensors> ReadTensors(const ActionInput& input, const FrozenRequest& request);
 
-// Reads request.json of the input folder and checks that the tools it names are this host's (else a message for an INFRA
-// outcome in `*changed`).
-absl::StatusOr<FrozenRequest> ReadRequest(const ActionInput& input, std::string* changed);
+// Which of a request's tools an action uses.
+enum class ToolUse { kBuild, kRun };
 
-// Adds request.json and, with capture, the inputs and references as files; returns the result document with everything
-// that is known before a run.
+// Reads request.json of the input folder and checks that the tools the action uses are this host's
+// (else a message for an INFRA outcome in `*changed`).
+absl::StatusOr<FrozenRequest> ReadRequest(const ActionInput& input, ToolUse use,
+                                          std::string* changed);
+
+// Adds request.json and, with capture, the inputs and references as files; returns the result
+// document with everything that is known before a run.
 absl::StatusOr<ResultDocument> AddRequest(const FrozenRequest& request,
-                                          const RequestTensors& tensors,
-                                          const target::Board& board, BundleWriter* writer);
+                                          const RequestTensors& tensors, const target::Board& board,
+                                          BundleWriter* writer);
 
 // Exact figures of the image.
 void FillImageFigures(const target::ImageFigures& figures, std::string_view image,

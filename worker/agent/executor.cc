@@ -1,5 +1,7 @@
 #include "worker/agent/executor.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -7,8 +9,6 @@
 #include <mutex>
 #include <set>
 #include <thread>
-
-#include <spdlog/spdlog.h>
 
 #include "core/base/file.h"
 #include "core/bundle/manifest.h"
@@ -75,7 +75,8 @@ v1::Failure MakeFailure(v1::Fault fault, std::string_view code, std::string_view
   return failure;
 }
 
-// The outcome record of a failed action. The child is not trusted: whatever is malformed is HELX's own fault.
+// The outcome record of a failed action. The child is not trusted: whatever is malformed is HELX's
+// own fault.
 v1::Failure FailureFromOutcome(const Json& outcome) {
   const auto text = [&](const Json& object, const char* name) {
     const auto value = JsonString(object, name, "outcome");
@@ -97,12 +98,12 @@ v1::Failure FailureFromOutcome(const Json& outcome) {
 
 // Which objects of a build can be used again: everything but the tensor request.
 absl::StatusOr<std::string> ObjectKey(const FrozenRequest& request) {
-  HELX_ASSIGN_OR_RETURN(
-      const std::string text,
-      CanonicalJson(Json{{"model", request.model.hash},
-                         {"engine", ToolToJson(request.engine)},
-                         {"toolchain", ToolToJson(request.toolchain)},
-                         {"platform", request.platform}}));
+  HELX_ASSIGN_OR_RETURN(const std::string text,
+                        CanonicalJson(Json{{"model", request.model.hash},
+                                           {"engine", ToolToJson(request.engine)},
+                                           {"toolchain", ToolToJson(request.toolchain)},
+                                           {"platform", request.platform},
+                                           {"probe", request.probe}}));
   return DigestOf(text).hash;
 }
 
@@ -143,7 +144,8 @@ class Executor::Impl {
   absl::Status TryExecute(const v1::ExecuteAction& action, const ExecutorCallbacks& callbacks,
                           v1::CompleteRequest* completion) {
     rpc::BlobTransfer transfer(channel_, action.instance());
-    HELX_ASSIGN_OR_RETURN(const TemporaryFolder input, TemporaryFolder::Make(state_folder_ + "/tmp"));
+    HELX_ASSIGN_OR_RETURN(const TemporaryFolder input,
+                          TemporaryFolder::Make(state_folder_ + "/tmp"));
     ActionSpec spec;
     spec.kind = action.kind() == v1::ACTION_KIND_FREEZE  ? "freeze"
                 : action.kind() == v1::ACTION_KIND_BUILD ? "build"
@@ -171,7 +173,8 @@ class Executor::Impl {
                             std::to_string(spec.limit.count() / 1000) + " s and was killed");
         return absl::OkStatus();
       case ActionResult::End::kBroken:
-        *completion->mutable_failure() = MakeFailure(v1::BUG, "action_broken", result.broken_reason);
+        *completion->mutable_failure() =
+            MakeFailure(v1::BUG, "action_broken", result.broken_reason);
         return absl::OkStatus();
       case ActionResult::End::kFinished:
         break;
@@ -192,9 +195,12 @@ class Executor::Impl {
     const std::string& folder = spec.input_folder;
     HELX_RETURN_IF_ERROR(MakeFolder(folder + "/blobs"));
     HELX_ASSIGN_OR_RETURN(const Json catalogue, ParseJson(CatalogueToJson(catalogue_)));
+    const bool of_bundle = action.kind() == v1::ACTION_KIND_FREEZE && action.has_build_bundle();
     HELX_ASSIGN_OR_RETURN(const std::string text,
-                          CanonicalJson(Json{{"kind", spec.kind}, {"catalogue", catalogue}}));
+                          CanonicalJson(Json{{"kind", of_bundle ? "freeze_bundle" : spec.kind},
+                                             {"catalogue", catalogue}}));
     HELX_RETURN_IF_ERROR(WriteFile(folder + "/action.json", text));
+    if (of_bundle) return FetchBundle(action, folder, transfer);
     if (action.kind() == v1::ACTION_KIND_FREEZE) {
       HELX_RETURN_IF_ERROR(WriteFile(folder + "/document.json", action.document()));
       HELX_ASSIGN_OR_RETURN(const std::vector<Digest> blobs, DocumentBlobs(action.document()));
@@ -210,7 +216,7 @@ class Executor::Impl {
       HELX_RETURN_IF_ERROR(MakeFolder(folder + "/objects"));
       if (!action.no_cache()) HELX_RETURN_IF_ERROR(LinkObjects(request, folder));
     } else {
-      HELX_RETURN_IF_ERROR(FetchBuild(action, folder, transfer));
+      HELX_RETURN_IF_ERROR(FetchBundle(action, folder, transfer));
     }
     return FetchAll(blobs, folder + "/blobs/", transfer);
   }
@@ -243,18 +249,19 @@ class Executor::Impl {
     return absl::OkStatus();
   }
 
-  // The build bundle's files, below build/.
-  absl::Status FetchBuild(const v1::ExecuteAction& action, const std::string& folder,
-                          rpc::BlobTransfer* transfer) {
+  // A whole bundle, below bundle/.
+  absl::Status FetchBundle(const v1::ExecuteAction& action, const std::string& folder,
+                           rpc::BlobTransfer* transfer) {
     HELX_ASSIGN_OR_RETURN(const Digest digest, rpc::FromProto(action.build_bundle()));
     HELX_ASSIGN_OR_RETURN(const std::string text, transfer->Download(digest, int64_t{8} << 20));
     HELX_ASSIGN_OR_RETURN(const Manifest manifest, Manifest::Parse(text));
+    HELX_RETURN_IF_ERROR(MakeFolder(folder + "/bundle"));
     for (const Artifact& artifact : manifest.artifacts) {
       const std::string path = folder + "/bundle/" + artifact.path;
       HELX_RETURN_IF_ERROR(MakeFolder(fs::path(path).parent_path().string()));
       HELX_RETURN_IF_ERROR(Fetch(artifact.digest, path, transfer));
     }
-    return absl::OkStatus();
+    return WriteFile(folder + "/bundle/manifest.json", text);
   }
 
   // Objects of the same model from an earlier build: an index file names them by digest.
@@ -310,15 +317,16 @@ class Executor::Impl {
     const auto work = [&] {
       for (size_t i = next++; i < missing.size(); i = next++) {
         const auto content = contents.find(missing[i]);
-        const absl::Status status =
-            content == contents.end() ? Internal("the server asked for an unknown blob")
-                                      : transfer->Upload(missing[i], *content->second);
+        const absl::Status status = content == contents.end()
+                                        ? Internal("the server asked for an unknown blob")
+                                        : transfer->Upload(missing[i], *content->second);
         std::lock_guard lock(mutex);
         if (first.ok()) first = status;
       }
     };
     std::vector<std::thread> threads;
-    for (size_t i = 1; i < std::min(missing.size(), kParallelUploads); ++i) threads.emplace_back(work);
+    for (size_t i = 1; i < std::min(missing.size(), kParallelUploads); ++i)
+      threads.emplace_back(work);
     work();
     for (std::thread& thread : threads) thread.join();
     return first;
@@ -342,6 +350,12 @@ class Executor::Impl {
     }
     output->set_platform(request.platform);
     output->set_engine(request.engine.name);
+    output->set_executor(request.target.name);
+    output->set_executor_version(request.target.version + " (" + request.target.detail + ")");
+    if (result.outcome.contains("executed")) {
+      HELX_ASSIGN_OR_RETURN(const bool executed, JsonBool(result.outcome, "executed", "outcome"));
+      output->set_executed(executed);
+    }
     *output->add_blobs() = rpc::ToProto(digest);
     return absl::OkStatus();
   }

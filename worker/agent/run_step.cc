@@ -1,4 +1,6 @@
+#include <cstdio>
 #include <filesystem>
+#include <map>
 
 #include "core/base/file.h"
 #include "core/base/hex.h"
@@ -73,9 +75,14 @@ absl::Status AddSamples(const FrozenRequest& request, const RequestTensors& tens
     const collect::MeasuredSample& measured = evidence.samples[s];
     Sample sample;
     sample.index = static_cast<int64_t>(s);
-    sample.instructions.value = static_cast<int64_t>(measured.instructions);
     sample.instructions.basis = std::string(basis);
     sample.instructions.accuracy = "exact";
+    if (request.probe) {
+      sample.instructions.reason =
+          "a diagnostic build reports between operators, which its instructions would include";
+    } else {
+      sample.instructions.value = static_cast<int64_t>(measured.instructions);
+    }
     for (const Sha256Bytes& signature : measured.signatures) {
       sample.signatures.push_back(HexEncode(signature));
     }
@@ -93,12 +100,29 @@ absl::Status AddSamples(const FrozenRequest& request, const RequestTensors& tens
       const std::vector<std::string_view> actual(measured.outputs.begin(), measured.outputs.end());
       const std::vector<std::string_view> reference(tensors.references[s].begin(),
                                                     tensors.references[s].end());
-      HELX_ASSIGN_OR_RETURN(
-          sample.verification,
-          VerifyOutputs(request.tensors.outputs, actual, static_cast<int64_t>(s), specs, reference,
-                        request.tensors.comparison));
+      HELX_ASSIGN_OR_RETURN(sample.verification,
+                            VerifyOutputs(request.tensors.outputs, actual, static_cast<int64_t>(s),
+                                          specs, reference, request.tensors.comparison));
     }
     result->samples.push_back(std::move(sample));
+  }
+  return absl::OkStatus();
+}
+
+// The outputs of every operator in the last invocation, as files layers/op<index>-out<output>.bin.
+// An operator that runs more than once in an invocation leaves its last outputs.
+absl::Status AddLayers(const FrozenRequest& request, const collect::Evidence& evidence,
+                       BundleWriter* writer) {
+  if (!request.probe) return absl::OkStatus();
+  const int64_t last = request.acquisition.warmup + request.acquisition.samples - 1;
+  std::map<std::pair<uint32_t, uint32_t>, const std::string*> layers;
+  for (const collect::ProbedTensor& probe : evidence.probes) {
+    if (probe.invocation == last) layers[{probe.operator_index, probe.output}] = &probe.bytes;
+  }
+  for (const auto& [place, bytes] : layers) {
+    char path[64];
+    std::snprintf(path, sizeof(path), "layers/op%03u-out%u.bin", place.first, place.second);
+    HELX_RETURN_IF_ERROR(writer->Add(path, *bytes, kBinaryMediaType, ArtifactRole::kEvidence));
   }
   return absl::OkStatus();
 }
@@ -107,7 +131,7 @@ absl::Status AddSamples(const FrozenRequest& request, const RequestTensors& tens
 
 absl::StatusOr<Json> RunStep(const ActionInput& input, const ActionContext& context) {
   std::string changed;
-  HELX_ASSIGN_OR_RETURN(const FrozenRequest request, ReadRequest(input, &changed));
+  HELX_ASSIGN_OR_RETURN(const FrozenRequest request, ReadRequest(input, ToolUse::kRun, &changed));
   if (!changed.empty()) return FailureOutcome("INFRA", "tool_changed", changed);
   const auto target = target::MakeTarget(request.platform);
   if (target == nullptr) return Internal("no target for platform " + request.platform);
@@ -141,15 +165,16 @@ absl::StatusOr<Json> RunStep(const ActionInput& input, const ActionContext& cont
 
   context.emit(RecordType::kPhase, "", "VERIFYING");
   const TargetEntry* entry = input.catalogue.FindTarget(request.platform);
-  HELX_RETURN_IF_ERROR(AddSamples(request, tensors, *outcome.evidence, entry->basis, &result,
-                                  &writer));
+  HELX_RETURN_IF_ERROR(
+      AddSamples(request, tensors, *outcome.evidence, entry->basis, &result, &writer));
+  HELX_RETURN_IF_ERROR(AddLayers(request, *outcome.evidence, &writer));
   HELX_ASSIGN_OR_RETURN(const std::string text, result.Canonical());
   HELX_RETURN_IF_ERROR(writer.Add("result.json", text, "application/json", ArtifactRole::kCore));
   const Json timing{{"schema", "helx.timing/v1"},
                     {"run_wall_ms", static_cast<int64_t>(outcome.wall.count())},
                     {"argv", outcome.argv}};
-  HELX_RETURN_IF_ERROR(writer.Add("timing.json", PrettyJson(timing), "application/json",
-                                  ArtifactRole::kDiagnostic));
+  HELX_RETURN_IF_ERROR(
+      writer.Add("timing.json", PrettyJson(timing), "application/json", ArtifactRole::kDiagnostic));
   HELX_RETURN_IF_ERROR(
       writer.Add("logs/target.log", outcome.log, "text/plain", ArtifactRole::kDiagnostic));
   HELX_RETURN_IF_ERROR(writer.Finish().status());

@@ -68,15 +68,17 @@ class Blob:
         if self.path is None:
             content = self.content or b""
             for begin in range(offset, len(content), _PIECE_BYTES):
-                yield begin, content[begin:begin + _PIECE_BYTES]
+                yield begin, content[begin : begin + _PIECE_BYTES]
             return
         with _files.open_regular(self.path, self.digest.size, "what was read before") as file:
             file.seek(offset)
             while offset < self.digest.size:
                 piece = file.read(min(_PIECE_BYTES, self.digest.size - offset))
                 if not piece:
-                    raise InvalidInput(f"{self.path} became shorter while it was uploaded; try again",
-                                       "unreadable_file")
+                    raise InvalidInput(
+                        f"{self.path} became shorter while it was uploaded; try again",
+                        "unreadable_file",
+                    )
                 yield offset, piece
                 offset += len(piece)
 
@@ -95,14 +97,16 @@ class BlobClient:
     def _find_missing(self, digests: list[Digest]) -> list[Digest]:
         missing = []
         for begin in range(0, len(digests), _DIGESTS_PER_CALL):
-            part = digests[begin:begin + _DIGESTS_PER_CALL]
+            part = digests[begin : begin + _DIGESTS_PER_CALL]
             request = blobs_pb2.FindMissingRequest(digests=[digest.to_proto() for digest in part])
             response = self._connection.call(self._stub.FindMissing, request)
             missing += [Digest.of_proto(digest) for digest in response.missing]
         return [digest for digest in missing if digest in set(digests)]
 
     def _upload(self, blob: Blob) -> None:
-        """Goes on where it was after a broken connection. The server refuses bytes that do not hash to the digest."""
+        """Goes on where it was after a broken connection. The server refuses bytes that do not hash
+        to the digest.
+        """
         if blob.digest.size == 0:
             return  # the empty blob always exists
         name = f"default/uploads/{uuid.uuid4().hex}/blobs/{blob.digest}"
@@ -124,17 +128,25 @@ class BlobClient:
                     return
                 continue
             if response.committed_size != blob.digest.size:
-                raise EvidenceError(f"the server kept {response.committed_size} of "
-                                    f"{blob.digest.size} bytes of blob {blob.digest.hash}", "data_loss")
+                raise EvidenceError(
+                    f"the server kept {response.committed_size} of "
+                    f"{blob.digest.size} bytes of blob {blob.digest.hash}",
+                    "data_loss",
+                )
             return
 
     @staticmethod
-    def _requests(name: str, blob: Blob, offset: int,
-                  failures: list[Exception]) -> Iterator[blobs_pb2.WriteRequest]:
+    def _requests(
+        name: str, blob: Blob, offset: int, failures: list[Exception]
+    ) -> Iterator[blobs_pb2.WriteRequest]:
         try:
             for begin, piece in blob.pieces(offset):
-                yield blobs_pb2.WriteRequest(resource_name=name, write_offset=begin, data=piece,
-                                             finish_write=begin + len(piece) == blob.digest.size)
+                yield blobs_pb2.WriteRequest(
+                    resource_name=name,
+                    write_offset=begin,
+                    data=piece,
+                    finish_write=begin + len(piece) == blob.digest.size,
+                )
         except Exception as error:
             failures.append(error)
             raise
@@ -157,8 +169,9 @@ class BlobClient:
         """
         sha256, offset, backoff = hashlib.sha256(), 0, Backoff()
         while offset < digest.size:
-            stream = self._stub.Read(blobs_pb2.ReadRequest(
-                resource_name=f"default/blobs/{digest}", read_offset=offset))
+            stream = self._stub.Read(
+                blobs_pb2.ReadRequest(resource_name=f"default/blobs/{digest}", read_offset=offset)
+            )
             try:
                 for response in stream:
                     offset += len(response.data)
@@ -180,5 +193,8 @@ class BlobClient:
 
 
 def _damaged(digest: Digest, what: str) -> EvidenceError:
-    return EvidenceError(f"blob {digest.hash} {what}; the server's copy is damaged: run the job again "
-                         "with no_cache=True", "data_loss")
+    return EvidenceError(
+        f"blob {digest.hash} {what}; the server's copy is damaged: run the job again "
+        "with no_cache=True",
+        "data_loss",
+    )

@@ -47,8 +47,9 @@ def path(value: str | os.PathLike[str], what: str) -> Path:
     instance(value, (str, os.PathLike), what)
     text = os.fspath(value)
     if not isinstance(text, str) or not text or "\0" in text:
-        raise InvalidInput(f"{what} is {_shown(text)}; allowed is the path of a file or folder",
-                           "wrong_path")
+        raise InvalidInput(
+            f"{what} is {_shown(text)}; allowed is the path of a file or folder", "wrong_path"
+        )
     return Path(text)
 
 

@@ -19,7 +19,7 @@ _RETRY_WINDOW_S = 15.0
 _LONGEST_PAUSE_S = 2.0
 _OPTIONS = (
     ("grpc.max_receive_message_length", 16 << 20),  # a page of jobs with their histories
-    ("grpc.max_send_message_length", 4 << 20),      # documents and pieces of blobs
+    ("grpc.max_send_message_length", 4 << 20),  # documents and pieces of blobs
     ("grpc.initial_reconnect_backoff_ms", 50),
     ("grpc.max_reconnect_backoff_ms", 2000),
     ("grpc.enable_http_proxy", 0),
@@ -37,7 +37,9 @@ _KINDS: dict[grpc.StatusCode, type[HelxError]] = {
 
 
 class Backoff:
-    """Pauses between attempts: 50 ms doubling to 2 s, until failures have followed one another for the retry window."""
+    """Pauses between attempts: 50 ms doubling to 2 s, until failures have followed one another for
+    the retry window.
+    """
 
     def __init__(self) -> None:
         self._pause = 0.0
@@ -83,8 +85,12 @@ class Connection:
     def __enter__(self) -> Connection:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.channel.close()
 
     def revive(self) -> None:
@@ -108,11 +114,16 @@ class Connection:
         code: grpc.StatusCode = error.code()
         said = error.details() or f"the server gave no reason (gRPC code {code.name}); see its log"
         if code == grpc.StatusCode.UNAVAILABLE:
-            return ServerUnreachable(f"the server at {self._who()} went away: {said}; see its log, then "
-                                     "try again", "unavailable")
+            return ServerUnreachable(
+                f"the server at {self._who()} went away: {said}; see its log, then " "try again",
+                "unavailable",
+            )
         if code == grpc.StatusCode.DEADLINE_EXCEEDED:
-            return ServerUnreachable(f"the server at {self._who()} did not answer in time; see its "
-                                     "log, then try again", "deadline_exceeded")
+            return ServerUnreachable(
+                f"the server at {self._who()} did not answer in time; see its "
+                "log, then try again",
+                "deadline_exceeded",
+            )
         return _KINDS.get(code, HelxError)(said, code.name.lower())
 
     def _who(self) -> str:
@@ -130,13 +141,19 @@ class Connection:
                 except queue.Empty:
                     raise ServerUnreachable(
                         f"no connection to {self._who()} within {_CONNECT_LIMIT_S:g} s; check the "
-                        "address and the network", "unavailable") from None
+                        "address and the network",
+                        "unavailable",
+                    ) from None
                 if state == grpc.ChannelConnectivity.READY:
                     return
-                if state in (grpc.ChannelConnectivity.TRANSIENT_FAILURE,
-                             grpc.ChannelConnectivity.SHUTDOWN):
+                if state in (
+                    grpc.ChannelConnectivity.TRANSIENT_FAILURE,
+                    grpc.ChannelConnectivity.SHUTDOWN,
+                ):
                     raise ServerUnreachable(
-                        f"no server answers at {self._who()}; start one there with helxd --listen, or "
-                        "correct the address", "unavailable")
+                        f"no server answers at {self._who()}; start one with helxd --listen, or "
+                        "correct the address",
+                        "unavailable",
+                    )
         finally:
             self.channel.unsubscribe(states.put)

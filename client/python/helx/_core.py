@@ -1,4 +1,6 @@
-"""The core library through its C ABI (core/capi/helx_core.h). All checking and comparing happens there."""
+"""The core library through its C ABI (core/capi/helx_core.h). All checking and comparing happens
+there.
+"""
 
 from __future__ import annotations
 
@@ -56,8 +58,14 @@ _PARAMETERS: dict[str, list[Any]] = {
     "helx_bundle_view": [_Handle],
     "helx_bundle_output": [_Handle, ctypes.c_size_t, ctypes.c_size_t],
     "helx_bundle_artifact": [_Handle, _Bytes],
-    "helx_bundle_verify": [_Handle, ctypes.c_size_t, _Bytes, ctypes.POINTER(_Bytes), ctypes.c_size_t,
-                           _Bytes],
+    "helx_bundle_verify": [
+        _Handle,
+        ctypes.c_size_t,
+        _Bytes,
+        ctypes.POINTER(_Bytes),
+        ctypes.c_size_t,
+        _Bytes,
+    ],
     "helx_bundle_input_identity": [_Handle],
     "helx_bundle_observations": [_Handle],
     "helx_bundle_export": [_Handle],
@@ -72,16 +80,24 @@ def _open_library() -> ctypes.CDLL:
     path = next((place for place in places if place.exists()), None)
     if path is None:
         raise HelxError(
-            "libhelx_core.so is neither at " + " nor at ".join(str(place) for place in places) +
-            "; build HELX first, or set HELX_BUILD_DIR to the folder it was built in", "core_library")
+            "libhelx_core.so is neither at "
+            + " nor at ".join(str(place) for place in places)
+            + "; build HELX first, or set HELX_BUILD_DIR to the folder it was built in",
+            "core_library",
+        )
     try:
         library = ctypes.CDLL(str(path))
         version = library.helx_core_abi_version()
     except (OSError, AttributeError) as error:
-        raise HelxError(f"{path} cannot be used: {error}; build HELX again", "core_library") from error
+        raise HelxError(
+            f"{path} cannot be used: {error}; build HELX again", "core_library"
+        ) from error
     if version != _ABI_VERSION:
-        raise HelxError(f"{path} has version {version} of the C ABI and this package needs "
-                        f"{_ABI_VERSION}; build and install both from the same source", "core_library")
+        raise HelxError(
+            f"{path} has version {version} of the C ABI and this package needs "
+            f"{_ABI_VERSION}; build and install both from the same source",
+            "core_library",
+        )
     for name, parameters in _PARAMETERS.items():
         function = getattr(library, name)
         function.argtypes = [*parameters, _Out]
@@ -129,8 +145,11 @@ def utf8(text: str, what: str) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise InvalidInput(f"{what}: {text!r} cannot be written as UTF-8 (position {error.start}); "
-                           "correct the text", "not_utf8") from None
+        raise InvalidInput(
+            f"{what}: {text!r} cannot be written as UTF-8 (position {error.start}); "
+            "correct the text",
+            "not_utf8",
+        ) from None
 
 
 def json_bytes(value: Any, what: str) -> bytes:
@@ -155,8 +174,13 @@ def check_tensor(spec: dict[str, Any], data: bytes) -> Any:
 
 
 def compare(spec: dict[str, Any], actual: bytes, reference: bytes, policy: dict[str, Any]) -> Any:
-    return _ask("helx_compare", _json(spec, "spec"), _Bytes(actual), _Bytes(reference),
-                _json(policy, "policy"))
+    return _ask(
+        "helx_compare",
+        _json(spec, "spec"),
+        _Bytes(actual),
+        _Bytes(reference),
+        _json(policy, "policy"),
+    )
 
 
 def input_identity(input_sets: Sequence[Sequence[dict[str, Any]]]) -> Any:
@@ -172,8 +196,13 @@ class Experiment:
 
     def __init__(self, yaml: bytes, file_name: str, folder: str | os.PathLike[str]) -> None:
         handle = _Handle()
-        _call("helx_experiment_parse", _Bytes(yaml), _text(file_name, "file name"),
-              _Bytes(os.fsencode(folder)), ctypes.byref(handle))
+        _call(
+            "helx_experiment_parse",
+            _Bytes(yaml),
+            _text(file_name, "file name"),
+            _Bytes(os.fsencode(folder)),
+            ctypes.byref(handle),
+        )
         self._handle = handle
         weakref.finalize(self, _library().helx_experiment_free, handle)
 
@@ -184,8 +213,13 @@ class Experiment:
         return _call("helx_experiment_save", self._handle)
 
     def job_document(self, job: int, model_sha256: str, model_size: int) -> bytes:
-        return _call("helx_experiment_job_document", self._handle, job,
-                     _text(model_sha256, "model digest"), model_size)
+        return _call(
+            "helx_experiment_job_document",
+            self._handle,
+            job,
+            _text(model_sha256, "model digest"),
+            model_size,
+        )
 
     def tensor(self, sha256: str) -> bytes:
         return _call("helx_experiment_tensor", self._handle, _text(sha256, "tensor digest"))
@@ -209,12 +243,24 @@ class Bundle:
     def artifact(self, path: str) -> bytes:
         return _call("helx_bundle_artifact", self._handle, _text(path, "path"))
 
-    def verify(self, sample: int, specs: Sequence[dict[str, Any]], references: Sequence[bytes],
-               policy: dict[str, Any]) -> Any:
+    def verify(
+        self,
+        sample: int,
+        specs: Sequence[dict[str, Any]],
+        references: Sequence[bytes],
+        policy: dict[str, Any],
+    ) -> Any:
         contents = [_Bytes(reference) for reference in references]
         array = (_Bytes * len(contents))(*contents)
-        return _ask("helx_bundle_verify", self._handle, sample, _json(list(specs), "specs"), array,
-                    len(contents), _json(policy, "policy"))
+        return _ask(
+            "helx_bundle_verify",
+            self._handle,
+            sample,
+            _json(list(specs), "specs"),
+            array,
+            len(contents),
+            _json(policy, "policy"),
+        )
 
     def input_identity(self) -> Any:
         return _ask("helx_bundle_input_identity", self._handle)

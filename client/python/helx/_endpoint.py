@@ -15,7 +15,9 @@ _CONFIG_BYTES = 64 << 10
 
 @dataclass(frozen=True)
 class Endpoint:
-    """`address` as gRPC takes it; `source` says where it was written; an embedded server is started when none answers."""
+    """`address` as gRPC takes it; `source` says where it was written; an embedded server is started
+    when none answers.
+    """
 
     address: str
     source: str
@@ -23,7 +25,9 @@ class Endpoint:
 
 
 def _absolute(variable: str) -> str | None:
-    """An environment variable's folder; relative values are ignored, as the XDG specification asks."""
+    """An environment variable's folder; relative values are ignored, as the XDG specification
+    asks.
+    """
     value = os.environ.get(variable, "")
     return value if value.startswith("/") else None
 
@@ -43,8 +47,11 @@ def data_folder() -> Path:
         return Path(base) / "helx"
     home = _absolute("HOME")
     if not home:
-        raise InvalidInput("neither XDG_DATA_HOME nor HOME names an absolute folder, so there is no "
-                           "place for the store; set one of them, or name a server", "no_data_folder")
+        raise InvalidInput(
+            "neither XDG_DATA_HOME nor HOME names an absolute folder, so there is no "
+            "place for the store; set one of them, or name a server",
+            "no_data_folder",
+        )
     return Path(home) / ".local" / "share" / "helx"
 
 
@@ -58,17 +65,23 @@ def runtime_folder() -> Path:
 
 def check_address(address: str, source: str) -> None:
     """InvalidInput (server_address) unless it is "unix:/absolute/path" or "host:port"."""
+
     def refuse(what: str) -> InvalidInput:
-        return InvalidInput(f"server address {address!r} from {source}: {what}; allowed are "
-                            "unix:/absolute/path and host:port", "server_address")
+        return InvalidInput(
+            f"server address {address!r} from {source}: {what}; allowed are "
+            "unix:/absolute/path and host:port",
+            "server_address",
+        )
 
     if address.startswith("unix:"):
         path = address.removeprefix("unix:")
         if not path.startswith("/"):
             raise refuse("the socket's path must be absolute")
         if "\0" in path or len(os.fsencode(path)) > _SOCKET_PATH_BYTES:
-            raise refuse(f"the system allows {_SOCKET_PATH_BYTES} bytes for a socket's path; use a "
-                         "folder with a shorter name")
+            raise refuse(
+                f"the system allows {_SOCKET_PATH_BYTES} bytes for a socket's path; use a "
+                "folder with a shorter name"
+            )
         return
     if not all("!" <= c <= "~" for c in address):
         raise refuse("only printable ASCII without spaces can be a host name")
@@ -93,8 +106,10 @@ def _configured() -> Endpoint | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise InvalidInput(f"cannot read {path}: {error.strerror}; make it readable, or name a "
-                           "server", "unreadable_file") from None
+        raise InvalidInput(
+            f"cannot read {path}: {error.strerror}; make it readable, or name a " "server",
+            "unreadable_file",
+        ) from None
     if len(text) > _CONFIG_BYTES:
         raise InvalidInput(f"{path} is larger than {_CONFIG_BYTES} bytes", "file_too_large")
     value = _core.document_json(text, str(path)) if text.strip() else None

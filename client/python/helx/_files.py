@@ -20,21 +20,26 @@ _AT_FDCWD = -100
 
 @contextmanager
 def open_regular(path: Path, limit: int, what: str) -> Iterator[BinaryIO]:
-    """Opens a regular file of at most `limit` bytes. O_NONBLOCK, since opening a FIFO must not hang."""
+    """Opens a regular file of at most `limit` bytes. O_NONBLOCK, since opening a FIFO must not
+    hang.
+    """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
-        raise InvalidInput(f"cannot open {path}: {error.strerror}; give the path of {what}",
-                           "unreadable_file") from None
+        raise InvalidInput(
+            f"cannot open {path}: {error.strerror}; give the path of {what}", "unreadable_file"
+        ) from None
     info = os.fstat(descriptor)
     if not stat.S_ISREG(info.st_mode):
         os.close(descriptor)
-        raise InvalidInput(f"{path} is not a regular file; give the path of {what}",
-                           "unreadable_file")
+        raise InvalidInput(
+            f"{path} is not a regular file; give the path of {what}", "unreadable_file"
+        )
     with open(descriptor, "rb") as file:
         if info.st_size > limit:
-            raise InvalidInput(f"{path} has {info.st_size} bytes; {what} may have {limit}",
-                               "file_too_large")
+            raise InvalidInput(
+                f"{path} has {info.st_size} bytes; {what} may have {limit}", "file_too_large"
+            )
         yield file
 
 
@@ -51,8 +56,11 @@ def write(path: Path, content: bytes) -> None:
     try:
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
-        raise InvalidInput(f"cannot write {path}: {error.strerror}; choose a folder that exists and "
-                           "that you can write", "unwritable") from None
+        raise InvalidInput(
+            f"cannot write {path}: {error.strerror}; choose a folder that exists and "
+            "that you can write",
+            "unwritable",
+        ) from None
     try:
         with open(descriptor, "wb") as file:
             file.write(content)
@@ -67,11 +75,17 @@ def write(path: Path, content: bytes) -> None:
 def check_bundle_path(path: str) -> None:
     """Refuses a path that could leave the folder a bundle is written to."""
     parts = path.split("/")
-    bad = any(part in ("", ".", "..") for part in parts) or "\\" in path or any(
-        ord(c) < 0x20 or ord(c) == 0x7F for c in path)
+    bad = (
+        any(part in ("", ".", "..") for part in parts)
+        or "\\" in path
+        or any(ord(c) < 0x20 or ord(c) == 0x7F for c in path)
+    )
     if bad:
-        raise EvidenceError(f"unsafe_path: the manifest names {path!r}; allowed are relative paths "
-                            "without '.', '..' and control characters", "unsafe_path")
+        raise EvidenceError(
+            f"unsafe_path: the manifest names {path!r}; allowed are relative paths "
+            "without '.', '..' and control characters",
+            "unsafe_path",
+        )
 
 
 def is_bundle(folder: Path) -> bool:
@@ -82,10 +96,14 @@ def is_bundle(folder: Path) -> bool:
 
 
 def check_bundle_place(folder: Path) -> None:
-    """InvalidInput (place_taken) unless a bundle may be put there: nothing, an empty folder or an older bundle."""
+    """InvalidInput (place_taken) unless a bundle may be put there: nothing, an empty folder or an
+    older bundle.
+    """
+
     def refuse(why: str) -> InvalidInput:
-        return InvalidInput(f"{folder} {why}; move it away, or choose another output folder",
-                            "place_taken")
+        return InvalidInput(
+            f"{folder} {why}; move it away, or choose another output folder", "place_taken"
+        )
 
     place = folder.absolute()
     for parent in place.parents:
@@ -104,7 +122,8 @@ def check_bundle_place(folder: Path) -> None:
 
 
 class StagedFolder:
-    """A folder filled beside its destination, which then takes its place in one step: readers see old or new, never a mixture.
+    """A folder filled beside its destination, which then takes its place in one step: readers see
+    old or new, never a mixture.
 
     As a context manager it removes what was not committed.
     """
@@ -117,8 +136,11 @@ class StagedFolder:
             self.path = Path(tempfile.mkdtemp(prefix=f".{self._destination.name}.", dir=parent))
             self.path.chmod(0o755)
         except OSError as error:
-            raise InvalidInput(f"cannot make a folder in {parent}: {error.strerror}; choose another "
-                               "output folder", "unwritable") from None
+            raise InvalidInput(
+                f"cannot make a folder in {parent}: {error.strerror}; choose another "
+                "output folder",
+                "unwritable",
+            ) from None
 
     def __enter__(self) -> StagedFolder:
         return self
@@ -131,8 +153,10 @@ class StagedFolder:
             os.rename(self.path, self._destination)
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                raise HelxError(f"cannot put {self.path} in place of {self._destination}: "
-                                f"{error.strerror}", "unwritable") from None
+                raise HelxError(
+                    f"cannot put {self.path} in place of {self._destination}: " f"{error.strerror}",
+                    "unwritable",
+                ) from None
             self._exchange()
 
     def _exchange(self) -> None:
@@ -143,8 +167,11 @@ class StagedFolder:
             return
         number = ctypes.get_errno()
         if number not in (errno.EINVAL, errno.ENOSYS):
-            raise HelxError(f"cannot exchange {self.path} and {self._destination}: "
-                            f"{os.strerror(number)}; remove the older folder first", "unwritable")
+            raise HelxError(
+                f"cannot exchange {self.path} and {self._destination}: "
+                f"{os.strerror(number)}; remove the older folder first",
+                "unwritable",
+            )
         aside = self.path.with_name(self.path.name + ".old")
         os.rename(self._destination, aside)  # where the file system cannot exchange: two steps
         os.rename(self.path, self._destination)

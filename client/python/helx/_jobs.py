@@ -12,10 +12,17 @@ import grpc
 from helx import _core, _files
 from helx._blobs import Blob, BlobClient, Digest
 from helx._connection import Backoff, Connection, is_transient
-from helx.errors import (EvidenceError, HelxError, InvalidInput, JobError, RequestRefused, Violation)
+from helx.errors import EvidenceError, HelxError, InvalidInput, JobError, RequestRefused, Violation
 from helx.experiment import EstimateRequest
-from helx.v1 import (experiments_pb2, experiments_pb2_grpc, jobs_pb2, jobs_pb2_grpc, results_pb2,
-                     results_pb2_grpc, types_pb2)
+from helx.v1 import (
+    experiments_pb2,
+    experiments_pb2_grpc,
+    jobs_pb2,
+    jobs_pb2_grpc,
+    results_pb2,
+    results_pb2_grpc,
+    types_pb2,
+)
 
 MODEL_BYTES = 64 << 20
 _FREEZE_LIMIT_S = 300.0  # a freeze waits for a worker
@@ -71,8 +78,11 @@ def prepare(request: EstimateRequest) -> Prepared:
                 blobs[digest] = Blob(digest, content=experiment.tensor(digest.hash))
         model = models[path]
         document = experiment.job_document(index, model.hash, model.size)
-        jobs.append(PreparedJob(description["name"], job["run"], job["model_stem"],
-                                job["bundle_path"], document))
+        jobs.append(
+            PreparedJob(
+                description["name"], job["run"], job["model_stem"], job["bundle_path"], document
+            )
+        )
     return Prepared(tuple(jobs), tuple(blobs.values()))
 
 
@@ -90,6 +100,7 @@ class JobClient:
     def freeze(self, document: bytes, blobs: tuple[Blob, ...]) -> experiments_pb2.FreezeResponse:
         """The frozen request; RequestRefused with the violations."""
         request = experiments_pb2.FreezeRequest(document=document)
+        response: experiments_pb2.FreezeResponse
         self.upload(blobs)
         try:
             response = self._connection.call(self._experiments.Freeze, request, _FREEZE_LIMIT_S)
@@ -105,16 +116,19 @@ class JobClient:
     def submit(self, request: jobs_pb2.SubmitJobRequest, blobs: tuple[Blob, ...]) -> jobs_pb2.Job:
         """Submits once, however often the connection breaks on the way."""
         request.request_id = uuid.uuid4().hex
+        job: jobs_pb2.Job
         try:
-            return self._connection.call(self._jobs.Submit, request)
+            job = self._connection.call(self._jobs.Submit, request)
         except InvalidInput as error:
             if error.code != "failed_precondition":
                 raise
-        self.upload(blobs)  # blobs that vanished since
-        return self._connection.call(self._jobs.Submit, request)
+            self.upload(blobs)  # blobs that vanished since
+            job = self._connection.call(self._jobs.Submit, request)
+        return job
 
     def wait(self, job: jobs_pb2.Job) -> jobs_pb2.Job:
-        """Follows the job's events to its end; goes on after the last event when the connection breaks.
+        """Follows the job's events to its end; goes on after the last event when the connection
+        breaks.
 
         JobError or RequestRefused when it did not succeed.
         """
@@ -136,8 +150,11 @@ class JobClient:
             else:
                 # A stream that ends early was cut by a server that shuts down in order.
                 if not job.finished and not backoff.pause():
-                    raise HelxError(f"the server ended the events of {job.name} before the job ended; "
-                                    "see its log", "internal")
+                    raise HelxError(
+                        f"the server ended the events of {job.name} before the job ended; "
+                        "see its log",
+                        "internal",
+                    )
             finally:
                 stream.cancel()
         if job.phase != types_pb2.SUCCEEDED:
@@ -145,7 +162,9 @@ class JobClient:
         return job
 
     def fetch(self, bundle: Digest, folder: Path) -> None:
-        """Writes a stored bundle to `folder`, in place of an older one in one step, verified before it is put there."""
+        """Writes a stored bundle to `folder`, in place of an older one in one step, verified before
+        it is put there.
+        """
         _files.check_bundle_place(folder)
         manifest = self._manifest(bundle)
         with _files.StagedFolder(folder) as staged:
@@ -157,8 +176,9 @@ class JobClient:
                         self._blobs.download(digest, file.write)
                 (staged.path / "manifest.json").write_bytes(manifest)
             except OSError as error:
-                raise HelxError(f"cannot write {error.filename or staged.path}: {error.strerror}",
-                                "unwritable") from None
+                raise HelxError(
+                    f"cannot write {error.filename or staged.path}: {error.strerror}", "unwritable"
+                ) from None
             _core.Bundle(staged.path)
             staged.commit()
 
@@ -166,24 +186,34 @@ class JobClient:
         request = results_pb2.GetResultRequest(bundle=bundle.to_proto())
         manifest: bytes = self._connection.call(self._results.Get, request).manifest
         if Digest.of_bytes(manifest) != bundle:
-            raise EvidenceError(f"the manifest that came for bundle {bundle} is "
-                                f"{Digest.of_bytes(manifest)}; the server's copy is damaged: run the "
-                                "job again with no_cache=True", "data_loss")
+            raise EvidenceError(
+                f"the manifest that came for bundle {bundle} is "
+                f"{Digest.of_bytes(manifest)}; the server's copy is damaged: run the "
+                "job again with no_cache=True",
+                "data_loss",
+            )
         return manifest
 
 
 def _artifacts(manifest: bytes) -> list[tuple[str, Digest]]:
     """The files that a manifest lists, so far as they may be written; the core judges the rest."""
     try:
-        listed = [(item["path"], Digest(item["sha256"], item["size_bytes"]))
-                  for item in json.loads(manifest)["artifacts"]]
-        well_formed = all(isinstance(path, str) and isinstance(digest.hash, str) and
-                          isinstance(digest.size, int) for path, digest in listed)
+        listed = [
+            (item["path"], Digest(item["sha256"], item["size_bytes"]))
+            for item in json.loads(manifest)["artifacts"]
+        ]
+        well_formed = all(
+            isinstance(path, str) and isinstance(digest.hash, str) and isinstance(digest.size, int)
+            for path, digest in listed
+        )
     except (ValueError, TypeError, KeyError, RecursionError):
         well_formed = False
     if not well_formed:
-        raise EvidenceError("manifest_invalid: the server's manifest is no list of files; run the job "
-                            "again with no_cache=True", "manifest_invalid")
+        raise EvidenceError(
+            "manifest_invalid: the server's manifest is no list of files; run the job "
+            "again with no_cache=True",
+            "manifest_invalid",
+        )
     for path, _ in listed:
         _files.check_bundle_path(path)
     return listed
@@ -194,14 +224,19 @@ def _text(content: bytes) -> str:
 
 
 def _violations(failure: types_pb2.Failure) -> list[Violation]:
-    return [Violation(item.code, _text(item.subject), _text(item.message))
-            for item in failure.violations]
+    return [
+        Violation(item.code, _text(item.subject), _text(item.message))
+        for item in failure.violations
+    ]
 
 
 def _explained(failure: types_pb2.Failure) -> str:
     lines = [_text(failure.message)]
-    lines += [f"{item.subject}: {item.message} [{item.code}]" for item in _violations(failure)
-              if item.message not in lines[0]]
+    lines += [
+        f"{item.subject}: {item.message} [{item.code}]"
+        for item in _violations(failure)
+        if item.message not in lines[0]
+    ]
     return "\n  ".join(line for line in lines if line) or "the server gave no reason; see its log"
 
 
@@ -213,12 +248,21 @@ def _refusal(failure: types_pb2.Failure) -> HelxError:
 
 def _job_error(job: jobs_pb2.Job) -> HelxError:
     failure = job.failure
-    if (job.phase == types_pb2.FAILED and failure.fault == types_pb2.USER
-            and not job.HasField("frozen_request")):
+    if (
+        job.phase == types_pb2.FAILED
+        and failure.fault == types_pb2.USER
+        and not job.HasField("frozen_request")
+    ):
         return _refusal(failure)
     phase = types_pb2.JobPhase.Name(job.phase)
     fault = types_pb2.Fault.Name(failure.fault) if job.phase == types_pb2.FAILED else None
     by_whom = f" ({fault})" if fault else ""
     why = f": {_explained(failure)}" if job.HasField("failure") else ""
-    return JobError(f"{job.name} is {phase}{by_whom}{why}", failure.code or phase.lower(), job.name,
-                    phase, fault, _violations(failure))
+    return JobError(
+        f"{job.name} is {phase}{by_whom}{why}",
+        failure.code or phase.lower(),
+        job.name,
+        phase,
+        fault,
+        _violations(failure),
+    )

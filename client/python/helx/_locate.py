@@ -1,4 +1,6 @@
-"""Where the parts that a build makes are: the core library, the wire stubs, the server's program."""
+"""Where the parts that a build makes are: the core library, the wire stubs, the server's
+program.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What goes wrong, by kind. Every error has a stable `code` (docs/formats.md lists those of documents and bundles)."""
+"""What goes wrong, by kind. Every error has a stable `code` (docs/formats.md lists those of
+documents and bundles).
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,8 @@ from typing import Sequence
 class HelxError(Exception):
     """The base of all errors of this package.
 
-    `code` is a stable identifier such as "wrong_length" or "artifact_modified"; str(error) tells what was found, what is
-    allowed and what to do.
+    `code` is a stable identifier such as "wrong_length" or "artifact_modified"; str(error) tells
+    what was found, what is allowed and what to do.
     """
 
     def __init__(self, message: str, code: str) -> None:
@@ -18,7 +20,9 @@ class HelxError(Exception):
 
 
 class InvalidInput(HelxError, ValueError):
-    """A document, model, tensor, policy or argument that is not allowed. Nothing was run or written."""
+    """A document, model, tensor, policy or argument that is not allowed. Nothing was run or
+    written.
+    """
 
 
 class NotFound(HelxError, LookupError):
@@ -36,7 +40,8 @@ class ServerUnreachable(HelxError):
 class Violation:
     """One reason why a request was refused.
 
-    `code` is stable, `subject` says what it is about ("operator 7 (CUSTOM)"), `message` what was found and what to do.
+    `code` is stable, `subject` says what it is about ("operator 7 (CUSTOM)"), `message` what was
+    found and what to do.
     """
 
     def __init__(self, code: str, subject: str, message: str) -> None:
@@ -49,7 +54,9 @@ class Violation:
 
 
 class RequestRefused(InvalidInput):
-    """The document or the model was refused when it was frozen, before anything was built or run."""
+    """The document or the model was refused when it was frozen, before anything was built or
+    run.
+    """
 
     def __init__(self, message: str, code: str, violations: Sequence[Violation]) -> None:
         super().__init__(message, code)
@@ -59,12 +66,19 @@ class RequestRefused(InvalidInput):
 class JobError(HelxError):
     """A job that did not succeed.
 
-    `job` is its name ("jobs/…"), `phase` one of FAILED, CANCELLED, TIMED_OUT, ABANDONED; `fault` says whose it is when
-    it FAILED (USER, INFRA, DEVICE, BUG), else it is None.
+    `job` is its name ("jobs/…"), `phase` one of FAILED, CANCELLED, TIMED_OUT, ABANDONED; `fault`
+    says whose it is when it FAILED (USER, INFRA, DEVICE, BUG), else it is None.
     """
 
-    def __init__(self, message: str, code: str, job: str, phase: str, fault: str | None,
-                 violations: Sequence[Violation]) -> None:
+    def __init__(
+        self,
+        message: str,
+        code: str,
+        job: str,
+        phase: str,
+        fault: str | None,
+        violations: Sequence[Violation],
+    ) -> None:
         super().__init__(message, code)
         self.job = job
         self.phase = phase

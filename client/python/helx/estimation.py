@@ -1,7 +1,8 @@
 """Freeze, build and run experiments on a server, local or remote.
 
-Every function here takes `server` ("unix:/path" or "host:port"); without it HELX_SERVER, then client.yaml, decides, and else a
-server of the user's own is started. A job goes on when the waiting program is interrupted.
+Every function here takes `server` ("unix:/path" or "host:port"); without it HELX_SERVER, then
+client.yaml, decides, and else a server of the user's own is started. A job goes on when the waiting
+program is interrupted.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ _MOST_SECONDS = 30 * 24 * 3600
 
 @dataclass(frozen=True)
 class Outcome:
-    """A job that ran to its end. A numerical mismatch is a complete result too: `matched` is then False.
+    """A job that ran to its end. A numerical mismatch is a complete result too: `matched` is then
+    False.
 
-    `path` is the bundle's folder, `result` what load_result gives for it, `job` the job's name on the server. `cached` tells
-    that the server already held this result.
+    `path` is the bundle's folder, `result` what load_result gives for it, `job` the job's name on
+    the server. `cached` tells that the server already held this result.
     """
 
     result: Result
@@ -47,7 +49,8 @@ class Outcome:
 class FrozenRequest:
     """A request with every input bound by digest and every tool named exactly.
 
-    `identity` is "helx.request/v1:sha256:<hex>" over `canonical_json`. It can be built with build().
+    `identity` is "helx.request/v1:sha256:<hex>" over `canonical_json`. It can be built with
+    build().
     """
 
     identity: str
@@ -65,7 +68,9 @@ class FrozenRequest:
 
 @dataclass(frozen=True)
 class Build:
-    """An image that is bound to its tensor policy. `path` is its bundle's folder, `result` its content (not executed)."""
+    """An image that is bound to its tensor policy. `path` is its bundle's folder, `result` its
+    content (not executed).
+    """
 
     result: Result
     path: Path
@@ -74,40 +79,67 @@ class Build:
     bundle_path: str
 
 
-def estimate(request: EstimateRequest, *, server: str | None = None,
-             output: str | os.PathLike[str] = "results", no_cache: bool = False,
-             queue_limit_s: float = 0, run_limit_s: float = 0) -> Outcome:
-    """Runs an experiment of one job and leaves its bundle in `output`/<name>, in place of an older one.
+def estimate(
+    request: EstimateRequest,
+    *,
+    server: str | None = None,
+    output: str | os.PathLike[str] = "results",
+    no_cache: bool = False,
+    queue_limit_s: float = 0,
+    run_limit_s: float = 0,
+) -> Outcome:
+    """Runs an experiment of one job and leaves its bundle in `output`/<name>, in place of an older
+    one.
 
-    `no_cache` builds and runs again. The limits, in seconds, end a job that waits or runs longer (0: the server's own).
-    InvalidInput or RequestRefused when the request is not allowed, JobError when the job did not succeed, ServerUnreachable.
+    `no_cache` builds and runs again. The limits, in seconds, end a job that waits or runs longer
+    (0: the server's own). InvalidInput or RequestRefused when the request is not allowed, JobError
+    when the job did not succeed, ServerUnreachable.
     """
     prepared = _single(request)
     return _estimate(prepared, server, output, _options(no_cache, queue_limit_s, run_limit_s))[0]
 
 
-def estimate_all(request: EstimateRequest, *, server: str | None = None,
-                 output: str | os.PathLike[str] = "results", no_cache: bool = False,
-                 queue_limit_s: float = 0, run_limit_s: float = 0) -> tuple[Outcome, ...]:
+def estimate_all(
+    request: EstimateRequest,
+    *,
+    server: str | None = None,
+    output: str | os.PathLike[str] = "results",
+    no_cache: bool = False,
+    queue_limit_s: float = 0,
+    run_limit_s: float = 0,
+) -> tuple[Outcome, ...]:
     """The same for an experiment of several models and runs: one outcome per job, models first."""
     prepared = _jobs.prepare(_check.instance(request, EstimateRequest, "request"))
     return _estimate(prepared, server, output, _options(no_cache, queue_limit_s, run_limit_s))
 
 
 def freeze(request: EstimateRequest, *, server: str | None = None) -> FrozenRequest:
-    """Binds a request of one job; nothing is built. RequestRefused tells everything that is wrong with it."""
+    """Binds a request of one job; nothing is built. RequestRefused tells everything that is wrong
+    with it.
+    """
     prepared = _single(request)
     job = prepared.jobs[0]
     with Connection(server) as connection:
         response = JobClient(connection).freeze(job.document, prepared.blobs)
-    return FrozenRequest(f"helx.request/v1:sha256:{response.digest.hash}",
-                         response.frozen_request.decode("utf-8"), job.experiment, job.run,
-                         job.model_stem, job.bundle_path)
+    return FrozenRequest(
+        f"helx.request/v1:sha256:{response.digest.hash}",
+        response.frozen_request.decode("utf-8"),
+        job.experiment,
+        job.run,
+        job.model_stem,
+        job.bundle_path,
+    )
 
 
-def build(request: EstimateRequest | FrozenRequest, *, server: str | None = None,
-          output: str | os.PathLike[str] = "builds", no_cache: bool = False,
-          queue_limit_s: float = 0, run_limit_s: float = 0) -> Build:
+def build(
+    request: EstimateRequest | FrozenRequest,
+    *,
+    server: str | None = None,
+    output: str | os.PathLike[str] = "builds",
+    no_cache: bool = False,
+    queue_limit_s: float = 0,
+    run_limit_s: float = 0,
+) -> Build:
     """Builds the image of a request of one job and leaves its bundle in `output`/<name>.
 
     Tensor policy, inputs and references are bound to the build: when they change, build again.
@@ -123,37 +155,90 @@ def build(request: EstimateRequest | FrozenRequest, *, server: str | None = None
         prepared = _single(request)
         job, blobs = prepared.jobs[0], prepared.blobs
         submission.document = prepared.jobs[0].document
-    submission.name, submission.run, submission.model_stem = (job.experiment, job.run,
-                                                              job.model_stem)
+    submission.name, submission.run, submission.model_stem = (
+        job.experiment,
+        job.run,
+        job.model_stem,
+    )
     _options(no_cache, queue_limit_s, run_limit_s).apply(submission)
     folder = _check.path(output, "output") / job.bundle_path
     ended = _run(server, [(submission, folder)], blobs)[0]
     return Build(load_result(folder), folder, ended.name, ended.cached, job.bundle_path)
 
 
-def run_build(build: Build | str | os.PathLike[str], *, server: str | None = None,
-              output: str | os.PathLike[str] = "results", no_cache: bool = False,
-              queue_limit_s: float = 0, run_limit_s: float = 0) -> Outcome:
-    """Runs a build bundle (a Build, or its folder) as it is: nothing is compiled and no replacement file is read.
+def run_build(
+    build: Build | str | os.PathLike[str],
+    *,
+    server: str | None = None,
+    output: str | os.PathLike[str] = "results",
+    no_cache: bool = False,
+    queue_limit_s: float = 0,
+    run_limit_s: float = 0,
+) -> Outcome:
+    """Runs a build bundle (a Build, or its folder) as it is: nothing is compiled and no replacement
+    file is read.
 
-    The result's bundle is left in `output`/<bundle path of the build>, or `output`/<name of the folder>.
+    The result's bundle is left in `output`/<bundle path of the build>, or `output`/<name of the
+    folder>.
     """
     if isinstance(build, Build):
         path, bundle_path = build.path, build.bundle_path
     else:
         path = _check.path(build, "build")
         bundle_path = path.absolute().name
+    options = _options(no_cache, queue_limit_s, run_limit_s)
+    folder = _check.path(output, "output") / bundle_path
+    return _run_bundle(jobs_pb2.JOB_KIND_RUN_BUILD, path, folder, options, server)
+
+
+def replay(
+    result: Result | Outcome | str | os.PathLike[str],
+    *,
+    server: str | None = None,
+    output: str | os.PathLike[str] = "replays",
+    queue_limit_s: float = 0,
+    run_limit_s: float = 0,
+) -> Outcome:
+    """Runs a result's image once more with the inputs that its bundle holds: nothing is compiled, no
+    other file is read, and no stored result answers for it.
+
+    The new bundle is left in `output`/<name of the result's folder>. Its content digest equals the
+    result's when the target counts and computes the same again.
+    """
+    if isinstance(result, (Result, Outcome)):
+        path = result.path
+    else:
+        path = _check.path(result, "result")
+    options = _options(False, queue_limit_s, run_limit_s)
+    folder = _check.path(output, "output") / path.absolute().name
+    return _run_bundle(jobs_pb2.JOB_KIND_REPLAY, path, folder, options, server)
+
+
+def _run_bundle(
+    kind: jobs_pb2.JobKind.ValueType,
+    path: Path,
+    folder: Path,
+    options: SubmitOptions,
+    server: str | None,
+) -> Outcome:
     built = load_result(path)
+    if kind == jobs_pb2.JOB_KIND_RUN_BUILD and built.executed:
+        raise InvalidInput(
+            f"{path} is a result, which has run already; replay it instead", "not_a_build"
+        )
+    if kind == jobs_pb2.JOB_KIND_REPLAY and not built.executed:
+        raise InvalidInput(
+            f"{path} is a build, which has not run yet; use run_build", "not_a_result"
+        )
     files = [artifact["path"] for artifact in built.manifest["artifacts"]]
     blobs = tuple(Blob.of_bytes(built.read_artifact(name)) for name in files)
     manifest = Blob.of_bytes((path / "manifest.json").read_bytes())
     if manifest.digest.hash != built.manifest_sha256:
         raise InvalidInput(f"{path} changed while it was read; try again", "unreadable_file")
-    name = Path(bundle_path).parts[0]
-    submission = jobs_pb2.SubmitJobRequest(kind=jobs_pb2.JOB_KIND_RUN_BUILD, name=name,
-                                           bundle=manifest.digest.to_proto())
-    _options(no_cache, queue_limit_s, run_limit_s).apply(submission)
-    folder = _check.path(output, "output") / bundle_path
+    submission = jobs_pb2.SubmitJobRequest(
+        kind=kind, name=folder.name, bundle=manifest.digest.to_proto()
+    )
+    options.apply(submission)
     ended = _run(server, [(submission, folder)], (*blobs, manifest))[0]
     return Outcome(load_result(folder), folder, ended.name, ended.cached)
 
@@ -161,8 +246,11 @@ def run_build(build: Build | str | os.PathLike[str], *, server: str | None = Non
 def _single(request: EstimateRequest) -> Prepared:
     prepared = _jobs.prepare(_check.instance(request, EstimateRequest, "request"))
     if len(prepared.jobs) != 1:
-        raise InvalidInput(f"the document asks for {len(prepared.jobs)} jobs (models x runs) and this "
-                           "function takes one; use estimate_all", "several_jobs")
+        raise InvalidInput(
+            f"the document asks for {len(prepared.jobs)} jobs (models x runs) and this "
+            "function takes one; use estimate_all",
+            "several_jobs",
+        )
     return prepared
 
 
@@ -170,14 +258,22 @@ def _options(no_cache: bool, queue_limit_s: float, run_limit_s: float) -> Submit
     for name, value in (("queue_limit_s", queue_limit_s), ("run_limit_s", run_limit_s)):
         seconds = _check.instance(value, (int, float), name)
         if not 0 <= seconds <= _MOST_SECONDS:
-            raise InvalidInput(f"{name} is {value}; allowed are 0 (the server's limit) to "
-                               f"{_MOST_SECONDS} seconds", "out_of_range")
+            raise InvalidInput(
+                f"{name} is {value}; allowed are 0 (the server's limit) to "
+                f"{_MOST_SECONDS} seconds",
+                "out_of_range",
+            )
     return SubmitOptions(_check.instance(no_cache, bool, "no_cache"), queue_limit_s, run_limit_s)
 
 
-def _run(server: str | None, submissions: list[tuple[jobs_pb2.SubmitJobRequest, Path]],
-         blobs: tuple[Blob, ...]) -> list[jobs_pb2.Job]:
-    """Submits all, waits for all and fetches the bundle of each that succeeded; then the first failure raises."""
+def _run(
+    server: str | None,
+    submissions: list[tuple[jobs_pb2.SubmitJobRequest, Path]],
+    blobs: tuple[Blob, ...],
+) -> list[jobs_pb2.Job]:
+    """Submits all, waits for all and fetches the bundle of each that succeeded; then the first
+    failure raises.
+    """
     for _, folder in submissions:
         _files.check_bundle_place(folder)
     ended, first_error = [], None
@@ -197,16 +293,23 @@ def _run(server: str | None, submissions: list[tuple[jobs_pb2.SubmitJobRequest, 
     return ended
 
 
-def _estimate(prepared: Prepared, server: str | None, output: str | os.PathLike[str],
-              options: SubmitOptions) -> tuple[Outcome, ...]:
+def _estimate(
+    prepared: Prepared, server: str | None, output: str | os.PathLike[str], options: SubmitOptions
+) -> tuple[Outcome, ...]:
     root = _check.path(output, "output")
     submissions = []
     for job in prepared.jobs:
-        submission = jobs_pb2.SubmitJobRequest(kind=jobs_pb2.JOB_KIND_RUN, name=job.experiment,
-                                               run=job.run, model_stem=job.model_stem,
-                                               document=job.document)
+        submission = jobs_pb2.SubmitJobRequest(
+            kind=jobs_pb2.JOB_KIND_RUN,
+            name=job.experiment,
+            run=job.run,
+            model_stem=job.model_stem,
+            document=job.document,
+        )
         options.apply(submission)
         submissions.append((submission, root / job.bundle_path))
     ended = _run(server, submissions, prepared.blobs)
-    return tuple(Outcome(load_result(folder), folder, job.name, job.cached)
-                 for job, (_, folder) in zip(ended, submissions))
+    return tuple(
+        Outcome(load_result(folder), folder, job.name, job.cached)
+        for job, (_, folder) in zip(ended, submissions)
+    )

@@ -1,7 +1,8 @@
 """Tensors and the policy that binds them: metadata, bytes, literals, references, tolerances.
 
-Bytes are little-endian and row-major without padding; float16 and float32 are IEEE 754 binary16 and binary32; a bool is one
-byte, 0 or 1. Comparisons are in stored-value units: quantised values are compared as their stored integers.
+Bytes are little-endian and row-major without padding; float16 and float32 are IEEE 754 binary16 and
+binary32; a bool is one byte, 0 or 1. Comparisons are in stored-value units: quantised values are
+compared as their stored integers.
 """
 
 from __future__ import annotations
@@ -33,12 +34,22 @@ class DType(enum.StrEnum):
         return _ITEM_BYTES[self]
 
 
-_ITEM_BYTES = {DType.BOOL: 1, DType.INT8: 1, DType.UINT8: 1, DType.INT16: 2, DType.INT32: 4,
-               DType.INT64: 8, DType.FLOAT16: 2, DType.FLOAT32: 4}
+_ITEM_BYTES = {
+    DType.BOOL: 1,
+    DType.INT8: 1,
+    DType.UINT8: 1,
+    DType.INT16: 2,
+    DType.INT32: 4,
+    DType.INT64: 8,
+    DType.FLOAT16: 2,
+    DType.FLOAT32: 4,
+}
 
 
 class ReferenceOrigin(enum.StrEnum):
-    """Where reference outputs come from. HELX does not judge whether a reference is independent or correct."""
+    """Where reference outputs come from. HELX does not judge whether a reference is independent or
+    correct.
+    """
 
     FILES = "files"
     HOST_LITERT = "host_litert"
@@ -46,7 +57,9 @@ class ReferenceOrigin(enum.StrEnum):
 
 
 class NaNPolicy(enum.StrEnum):
-    """NaN against NaN: never a match, or a match whatever the payloads. NaN against a number never matches."""
+    """NaN against NaN: never a match, or a match whatever the payloads. NaN against a number never
+    matches.
+    """
 
     NEVER_MATCH = "never_match"
     MATCH_BOTH = "match_both"
@@ -64,8 +77,8 @@ def _member(kind: type[enum.StrEnum], value: Any, what: str) -> Any:
 class TensorSpec:
     """What a model says of one of its inputs or outputs.
 
-    `index` is the position among the primary subgraph's inputs or outputs, from 0; `shape` is concrete, every dimension at
-    least 1, and () for a scalar.
+    `index` is the position among the primary subgraph's inputs or outputs, from 0; `shape` is
+    concrete, every dimension at least 1, and () for a scalar.
     """
 
     index: int
@@ -79,8 +92,9 @@ class TensorSpec:
         object.__setattr__(self, "dtype", _member(DType, self.dtype, "TensorSpec.dtype"))
         if isinstance(self.shape, (str, bytes)) or not hasattr(self.shape, "__iter__"):
             _check.instance(self.shape, tuple, "TensorSpec.shape")
-        shape = tuple(_check.integer(size, f"TensorSpec.shape[{i}]", 1)
-                      for i, size in enumerate(self.shape))
+        shape = tuple(
+            _check.integer(size, f"TensorSpec.shape[{i}]", 1) for i, size in enumerate(self.shape)
+        )
         object.__setattr__(self, "shape", shape)
 
     @property
@@ -93,8 +107,12 @@ class TensorSpec:
         return self.elements * self.dtype.itemsize
 
     def to_json(self) -> dict[str, Any]:
-        return {"dtype": str(self.dtype), "index": self.index, "name": self.name,
-                "shape": list(self.shape)}
+        return {
+            "dtype": str(self.dtype),
+            "index": self.index,
+            "name": self.name,
+            "shape": list(self.shape),
+        }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> TensorSpec:
@@ -105,9 +123,9 @@ class TensorSpec:
 class TensorData:
     """A tensor's metadata together with its bytes.
 
-    `data` may be given as any bytes-like object and is kept as bytes. InvalidInput unless it is storage of `spec`: its exact
-    length (wrong_length) and, for bool, only bytes 0 and 1 (boolean_byte). With NumPy:
-    `numpy.frombuffer(t.data, t.spec.dtype).reshape(t.spec.shape)`.
+    `data` may be given as any bytes-like object and is kept as bytes. InvalidInput unless it is
+    storage of `spec`: its exact length (wrong_length) and, for bool, only bytes 0 and 1
+    (boolean_byte). With NumPy: `numpy.frombuffer(t.data, t.spec.dtype).reshape(t.spec.shape)`.
     """
 
     spec: TensorSpec
@@ -125,7 +143,9 @@ class TensorData:
 
 @dataclass(frozen=True)
 class TensorLiteral:
-    """A tensor whose bytes stand in the document itself, as lower-case hexadecimal without prefix."""
+    """A tensor whose bytes stand in the document itself, as lower-case hexadecimal without
+    prefix.
+    """
 
     index: int
     name: str
@@ -162,14 +182,17 @@ class TensorLiteral:
         except ValueError as error:
             raise InvalidInput(f"TensorLiteral.hex: {error}", "wrong_hex") from None
         if data.hex() != self.hex:
-            raise InvalidInput("TensorLiteral.hex holds capitals or blanks; allowed are 0-9 and a-f",
-                               "wrong_hex")
+            raise InvalidInput(
+                "TensorLiteral.hex holds capitals or blanks; allowed are 0-9 and a-f", "wrong_hex"
+            )
         return data
 
 
 @dataclass(frozen=True)
 class TensorFile:
-    """A tensor whose bytes are in a file, read when the request is frozen. `file` is relative to the request's base_dir."""
+    """A tensor whose bytes are in a file, read when the request is frozen. `file` is relative to
+    the request's base_dir.
+    """
 
     index: int
     name: str
@@ -226,28 +249,39 @@ class TensorReference:
     def __post_init__(self) -> None:
         object.__setattr__(self, "origin", _member(ReferenceOrigin, self.origin, "origin"))
         _core.utf8(_check.instance(self.description, str, "description"), "description")
-        object.__setattr__(self, "tensors", _check.items(self.tensors, (TensorLiteral, TensorFile),
-                                                         "tensors"))
+        object.__setattr__(
+            self, "tensors", _check.items(self.tensors, (TensorLiteral, TensorFile), "tensors")
+        )
 
     @classmethod
     def from_reference(cls, reference: ReferenceOutputs) -> TensorReference:
         _check.instance(reference, ReferenceOutputs, "reference")
-        return cls(reference.origin, reference.description,
-                   tuple(TensorLiteral.from_tensor(tensor) for tensor in reference.tensors))
+        return cls(
+            reference.origin,
+            reference.description,
+            tuple(TensorLiteral.from_tensor(tensor) for tensor in reference.tensors),
+        )
 
     def to_json(self) -> dict[str, Any]:
-        return {"origin": str(self.origin), "description": self.description,
-                "tensors": [tensor.to_json() for tensor in self.tensors]}
+        return {
+            "origin": str(self.origin),
+            "description": self.description,
+            "tensors": [tensor.to_json() for tensor in self.tensors],
+        }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> TensorReference:
-        return cls(value["origin"], value["description"],
-                   tuple(_bound_from_json(tensor) for tensor in value["tensors"]))
+        return cls(
+            value["origin"],
+            value["description"],
+            tuple(_bound_from_json(tensor) for tensor in value["tensors"]),
+        )
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """An element matches when abs(actual - reference) <= absolute + relative * abs(reference), decided exactly.
+    """An element matches when abs(actual - reference) <= absolute + relative * abs(reference),
+    decided exactly.
 
     Both are finite and >= 0, `absolute` in stored-value units, and are taken as doubles.
     """
@@ -263,11 +297,13 @@ class Tolerance:
             except OverflowError:
                 number = math.inf
             if not math.isfinite(number):
-                raise InvalidInput(f"Tolerance.{member} is {number}; allowed are finite numbers",
-                                   "not_finite")
+                raise InvalidInput(
+                    f"Tolerance.{member} is {number}; allowed are finite numbers", "not_finite"
+                )
             if number < 0:
-                raise InvalidInput(f"Tolerance.{member} is {number}; allowed is 0 or more",
-                                   "negative_number")
+                raise InvalidInput(
+                    f"Tolerance.{member} is {number}; allowed is 0 or more", "negative_number"
+                )
 
     def to_json(self) -> dict[str, Any]:
         return {"absolute": self.absolute, "relative": self.relative}
@@ -277,7 +313,7 @@ class Tolerance:
         return cls(_number(value.get("absolute", 0)), _number(value.get("relative", 0)))
 
 
-def _number(value: Any) -> float:
+def _number(value: float | str) -> float:
     """A tolerance's number from a document (a JSON number) or from canonical JSON (its text)."""
     if not isinstance(value, str):
         return value
@@ -298,7 +334,9 @@ class TensorTolerance:
 
 @dataclass(frozen=True)
 class ComparisonPolicy:
-    """How outputs are compared with references. Without arguments: exact equality, NaN never matching."""
+    """How outputs are compared with references. Without arguments: exact equality, NaN never
+    matching.
+    """
 
     default: Tolerance = Tolerance()
     per_tensor: tuple[TensorTolerance, ...] = ()
@@ -306,29 +344,40 @@ class ComparisonPolicy:
 
     def __post_init__(self) -> None:
         _check.instance(self.default, Tolerance, "ComparisonPolicy.default")
-        object.__setattr__(self, "per_tensor", _check.items(self.per_tensor, TensorTolerance,
-                                                            "ComparisonPolicy.per_tensor"))
+        object.__setattr__(
+            self,
+            "per_tensor",
+            _check.items(self.per_tensor, TensorTolerance, "ComparisonPolicy.per_tensor"),
+        )
         object.__setattr__(self, "nan", _member(NaNPolicy, self.nan, "ComparisonPolicy.nan"))
 
     def to_json(self) -> dict[str, Any]:
-        overrides = [{"output": item.output, **item.tolerance.to_json()} for item in self.per_tensor]
+        overrides = [
+            {"output": item.output, **item.tolerance.to_json()} for item in self.per_tensor
+        ]
         return {"default": self.default.to_json(), "nan": str(self.nan), "per_tensor": overrides}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> ComparisonPolicy:
-        overrides = tuple(TensorTolerance(item["output"], Tolerance.from_json(item))
-                          for item in value.get("per_tensor", ()))
-        return cls(Tolerance.from_json(value.get("default", {})), overrides,
-                   value.get("nan", NaNPolicy.NEVER_MATCH))
+        overrides = tuple(
+            TensorTolerance(item["output"], Tolerance.from_json(item))
+            for item in value.get("per_tensor", ())
+        )
+        return cls(
+            Tolerance.from_json(value.get("default", {})),
+            overrides,
+            value.get("nan", NaNPolicy.NEVER_MATCH),
+        )
 
 
 @dataclass(frozen=True)
 class TensorIOPolicy:
     """What the model is fed and what its outputs are held to.
 
-    TensorIOPolicy() feeds zeros and captures outputs. `inputs` are all of the model's inputs in index order, or none.
-    `references` has one entry per measured invocation, or none. `input_sequence`, an extension, has one input set per sample
-    instead of `inputs` (needs warmup 0 and state carry). Inputs and references together are at most 16 MiB.
+    TensorIOPolicy() feeds zeros and captures outputs. `inputs` are all of the model's inputs in
+    index order, or none. `references` has one entry per measured invocation, or none.
+    `input_sequence`, an extension, has one input set per sample instead of `inputs` (needs warmup 0
+    and state carry). Inputs and references together are at most 16 MiB.
     """
 
     inputs: tuple[BoundTensor, ...] = ()
@@ -339,13 +388,19 @@ class TensorIOPolicy:
     def __post_init__(self) -> None:
         bound = (TensorLiteral, TensorFile)
         object.__setattr__(self, "inputs", _check.items(self.inputs, bound, "inputs"))
-        object.__setattr__(self, "references", _check.items(self.references, TensorReference,
-                                                            "references"))
+        object.__setattr__(
+            self, "references", _check.items(self.references, TensorReference, "references")
+        )
         _check.instance(self.comparison, ComparisonPolicy, "comparison")
         sets = _check.items(self.input_sequence, (tuple, list), "input_sequence")
-        object.__setattr__(self, "input_sequence",
-                           tuple(_check.items(tensors, bound, f"input_sequence[{i}]")
-                                 for i, tensors in enumerate(sets)))
+        object.__setattr__(
+            self,
+            "input_sequence",
+            tuple(
+                _check.items(tensors, bound, f"input_sequence[{i}]")
+                for i, tensors in enumerate(sets)
+            ),
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The document's `tensor_io`."""
@@ -353,8 +408,9 @@ class TensorIOPolicy:
         if self.inputs:
             value["inputs"] = [tensor.to_json() for tensor in self.inputs]
         if self.input_sequence:
-            value["input_sequence"] = [[tensor.to_json() for tensor in tensors]
-                                       for tensors in self.input_sequence]
+            value["input_sequence"] = [
+                [tensor.to_json() for tensor in tensors] for tensors in self.input_sequence
+            ]
         if self.references:
             value["references"] = [reference.to_json() for reference in self.references]
         if self.comparison != ComparisonPolicy():
@@ -367,5 +423,8 @@ class TensorIOPolicy:
             tuple(_bound_from_json(tensor) for tensor in value.get("inputs", ())),
             tuple(TensorReference.from_json(item) for item in value.get("references", ())),
             ComparisonPolicy.from_json(value.get("comparison", {})),
-            tuple(tuple(_bound_from_json(tensor) for tensor in tensors)
-                  for tensors in value.get("input_sequence", ())))
+            tuple(
+                tuple(_bound_from_json(tensor) for tensor in tensors)
+                for tensors in value.get("input_sequence", ())
+            ),
+        )

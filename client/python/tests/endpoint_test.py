@@ -19,8 +19,11 @@ class Isolated(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
-        values = {"HOME": str(self.folder / "home"), "PATH": "",
-                  "HELX_BUILD_DIR": os.environ.get("HELX_BUILD_DIR", "")}
+        values = {
+            "HOME": str(self.folder / "home"),
+            "PATH": "",
+            "HELX_BUILD_DIR": os.environ.get("HELX_BUILD_DIR", ""),
+        }
         patch = mock.patch.dict(os.environ, values, clear=True)
         patch.start()
         self.addCleanup(patch.stop)
@@ -40,8 +43,9 @@ class EndpointTest(Isolated):
         self.assertEqual(_endpoint.resolve("").address, "unix:/run/user/7/helx/helxd.sock")
         os.environ["XDG_RUNTIME_DIR"] = "relative"  # ignored, as the specification asks
         os.environ["TMPDIR"] = "/var/tmp"
-        self.assertEqual(_endpoint.resolve(None).address,
-                         f"unix:/var/tmp/helx-{os.geteuid()}/helxd.sock")
+        self.assertEqual(
+            _endpoint.resolve(None).address, f"unix:/var/tmp/helx-{os.geteuid()}/helxd.sock"
+        )
         self.configure(b"server: configured:1\n")
         self.assertEqual(_endpoint.resolve(None).address, "configured:1")
         os.environ["HELX_SERVER"] = "environment:2"
@@ -51,8 +55,14 @@ class EndpointTest(Isolated):
 
     def test_configurations_that_are_refused(self):
         self.configure(b"servers: a:1\n")
-        for text in (b"servers: a:1\n", b"[a]\n", b"server: [a]\n", b"server: 'x\n", b"server: \xff\n",
-                     b"#" * (65 << 10)):
+        for text in (
+            b"servers: a:1\n",
+            b"[a]\n",
+            b"server: [a]\n",
+            b"server: 'x\n",
+            b"server: \xff\n",
+            b"#" * (65 << 10),
+        ):
             with self.subTest(text=text[:20]):
                 (self.folder / "home/.config/helx/client.yaml").write_bytes(text)
                 with self.assertRaises(InvalidInput) as caught:
@@ -66,9 +76,22 @@ class EndpointTest(Isolated):
             self.assertTrue(_endpoint.resolve(None).embedded, text)
 
     def test_addresses_that_are_refused(self):
-        for address in ("host", ":1", "host:", "host:0", "host:65536", "host:1x", "host:-1", "a b:1",
-                        "hö:1", "http://host:1", "unix:relative", "unix:", "unix:/" + "x" * 108,
-                        "host:" + "9" * 10000):
+        for address in (
+            "host",
+            ":1",
+            "host:",
+            "host:0",
+            "host:65536",
+            "host:1x",
+            "host:-1",
+            "a b:1",
+            "hö:1",
+            "http://host:1",
+            "unix:relative",
+            "unix:",
+            "unix:/" + "x" * 108,
+            "host:" + "9" * 10000,
+        ):
             with self.subTest(address=address[:20]):
                 with self.assertRaises(InvalidInput) as caught:
                     _endpoint.resolve(address)
@@ -114,9 +137,12 @@ class EmbeddedTest(Isolated):
     def test_a_server_that_fails_is_explained_by_its_log(self):
         self.install('echo "cannot do it: $*"; exit 3\n')
         data = self.folder / "home/.local/share/helx"
-        self.refuses(self.ensure, "exited with code 3",
-                     f"cannot do it: --listen unix:{self.folder}/run/helxd.sock --data-dir {data} "
-                     "--idle-exit-seconds 300")
+        self.refuses(
+            self.ensure,
+            "exited with code 3",
+            f"cannot do it: --listen unix:{self.folder}/run/helxd.sock --data-dir {data} "
+            "--idle-exit-seconds 300",
+        )
         self.assertEqual(data.stat().st_mode & 0o777, 0o700)
 
     def test_a_store_in_use_is_tried_again(self):

@@ -13,25 +13,45 @@ import grpc
 
 from helx import _connection, _jobs
 from helx._blobs import Blob, BlobClient, Digest
-from helx.api import (EvidenceError, HelxError, InvalidInput, JobError, NotFound, RequestRefused,
-                      ServerUnreachable)
-from helx.v1 import (blobs_pb2, blobs_pb2_grpc, experiments_pb2, experiments_pb2_grpc, jobs_pb2,
-                     jobs_pb2_grpc, results_pb2, results_pb2_grpc, types_pb2)
+from helx.api import (
+    EvidenceError,
+    HelxError,
+    InvalidInput,
+    JobError,
+    NotFound,
+    RequestRefused,
+    ServerUnreachable,
+)
+from helx.v1 import (
+    blobs_pb2,
+    blobs_pb2_grpc,
+    experiments_pb2,
+    experiments_pb2_grpc,
+    jobs_pb2,
+    jobs_pb2_grpc,
+    results_pb2,
+    results_pb2_grpc,
+    types_pb2,
+)
 
 Code = grpc.StatusCode
 
 
-class FakeServer(blobs_pb2_grpc.BlobsServicer, jobs_pb2_grpc.JobsServicer,
-                 results_pb2_grpc.ResultsServicer, experiments_pb2_grpc.ExperimentsServicer):
-    """Holds blobs and answers as it was told. `faults` are raised in order, one per call that looks for one."""
+class FakeServer(
+    blobs_pb2_grpc.BlobsServicer,
+    jobs_pb2_grpc.JobsServicer,
+    results_pb2_grpc.ResultsServicer,
+    experiments_pb2_grpc.ExperimentsServicer,
+):
+    """Holds blobs and answers as it was told. `faults` are raised in order."""
 
     def __init__(self):
         self.blobs = {}
         self.uploads = {}
-        self.cuts = []        # bytes after which a transfer breaks
+        self.cuts = []  # bytes after which a transfer breaks
         self.faults = []
         self.requests = []
-        self.watches = []     # per call: a list of events, the end cuts the stream
+        self.watches = []  # per call: a list of events, the end cuts the stream
         self.manifest = b""
         self.refusal = None
 
@@ -69,12 +89,12 @@ class FakeServer(blobs_pb2_grpc.BlobsServicer, jobs_pb2_grpc.JobsServicer,
         digest = request.resource_name.split("/")[-2]
         if digest not in self.blobs:
             context.abort(Code.NOT_FOUND, "no blob")
-        content = self.blobs[digest][request.read_offset:]
+        content = self.blobs[digest][request.read_offset :]
         cut = self.cuts.pop(0) if self.cuts else None
         for begin in range(0, len(content), 100_000):
             if cut is not None and begin >= cut:
                 context.abort(Code.UNAVAILABLE, "cut")
-            yield blobs_pb2.ReadResponse(data=content[begin:begin + 100_000])
+            yield blobs_pb2.ReadResponse(data=content[begin : begin + 100_000])
 
     def Submit(self, request, context):
         self.requests.append(request)
@@ -112,8 +132,12 @@ class ServerTest(unittest.TestCase):
         self.folder = Path(folder.name)
         self.fake = FakeServer()
         server = grpc.server(futures.ThreadPoolExecutor(4))
-        for part, add in [(blobs_pb2_grpc, "Blobs"), (jobs_pb2_grpc, "Jobs"),
-                          (results_pb2_grpc, "Results"), (experiments_pb2_grpc, "Experiments")]:
+        for part, add in [
+            (blobs_pb2_grpc, "Blobs"),
+            (jobs_pb2_grpc, "Jobs"),
+            (results_pb2_grpc, "Results"),
+            (experiments_pb2_grpc, "Experiments"),
+        ]:
             getattr(part, f"add_{add}Servicer_to_server")(self.fake, server)
         address = f"unix:{self.folder}/s"
         server.add_insecure_port(address)
@@ -194,22 +218,28 @@ class ServerTest(unittest.TestCase):
         self.jobs.submit(jobs_pb2.SubmitJobRequest(), (Blob.of_bytes(b"gone"),))
         self.assertIn(b"gone", self.fake.blobs.values())
         self.fake.faults = [Code.FAILED_PRECONDITION] * 2
-        self.raises(InvalidInput, "failed_precondition", self.jobs.submit,
-                    jobs_pb2.SubmitJobRequest(), ())
+        self.raises(
+            InvalidInput, "failed_precondition", self.jobs.submit, jobs_pb2.SubmitJobRequest(), ()
+        )
 
     def test_errors_of_the_server_have_their_kinds(self):
-        for code, kind in [(Code.INVALID_ARGUMENT, InvalidInput), (Code.NOT_FOUND, NotFound),
-                           (Code.DATA_LOSS, EvidenceError), (Code.INTERNAL, HelxError),
-                           (Code.RESOURCE_EXHAUSTED, HelxError),
-                           (Code.DEADLINE_EXCEEDED, ServerUnreachable)]:
+        for code, kind in [
+            (Code.INVALID_ARGUMENT, InvalidInput),
+            (Code.NOT_FOUND, NotFound),
+            (Code.DATA_LOSS, EvidenceError),
+            (Code.INTERNAL, HelxError),
+            (Code.RESOURCE_EXHAUSTED, HelxError),
+            (Code.DEADLINE_EXCEEDED, ServerUnreachable),
+        ]:
             self.fake.faults = [code]
             self.raises(kind, code.name.lower(), self.jobs.submit, jobs_pb2.SubmitJobRequest(), ())
 
     def test_a_server_that_stays_away(self):
         with mock.patch.object(_connection, "_RETRY_WINDOW_S", 0.2):
             self.fake.faults = [Code.UNAVAILABLE] * 20
-            self.raises(ServerUnreachable, "unavailable", self.jobs.submit,
-                        jobs_pb2.SubmitJobRequest(), ())
+            self.raises(
+                ServerUnreachable, "unavailable", self.jobs.submit, jobs_pb2.SubmitJobRequest(), ()
+            )
 
     def test_waiting_survives_cut_streams(self):
         first, second = event(1, types_pb2.QUEUED), event(2, types_pb2.BUILDING)
@@ -221,11 +251,15 @@ class ServerTest(unittest.TestCase):
         self.assertEqual([request.from_event for request in self.fake.requests], [1, 1, 3, 3])
 
     def test_failed_jobs(self):
-        violation = types_pb2.Violation(code="unsupported_operator", subject=b"operator 7 (\xff)",
-                                        message=b"leave it out")
-        user = types_pb2.Failure(fault=types_pb2.USER, code="refused", message=b"no",
-                                 violations=[violation])
-        device = types_pb2.Failure(fault=types_pb2.DEVICE, code="no_frames", message=b"silent board")
+        violation = types_pb2.Violation(
+            code="unsupported_operator", subject=b"operator 7 (\xff)", message=b"leave it out"
+        )
+        user = types_pb2.Failure(
+            fault=types_pb2.USER, code="refused", message=b"no", violations=[violation]
+        )
+        device = types_pb2.Failure(
+            fault=types_pb2.DEVICE, code="no_frames", message=b"silent board"
+        )
         frozen = types_pb2.Digest(hash="0" * 64, size_bytes=1)
 
         def wait(phase, **fields):
@@ -235,8 +269,9 @@ class ServerTest(unittest.TestCase):
         error = self.raises(RequestRefused, "refused", wait(types_pb2.FAILED, failure=user))
         self.assertEqual(error.violations[0].code, "unsupported_operator")
         self.assertIn("operator 7 (\ufffd): leave it out", str(error))
-        error = self.raises(JobError, "refused",
-                            wait(types_pb2.FAILED, failure=user, frozen_request=frozen))
+        error = self.raises(
+            JobError, "refused", wait(types_pb2.FAILED, failure=user, frozen_request=frozen)
+        )
         self.assertEqual((error.phase, error.fault, error.job), ("FAILED", "USER", "jobs/1"))
         error = self.raises(JobError, "no_frames", wait(types_pb2.FAILED, failure=device))
         self.assertIn("silent board", str(error))
@@ -249,20 +284,29 @@ class ServerTest(unittest.TestCase):
         self.assertEqual(self.jobs.freeze(b"{}", ()).frozen_request, b"{}")
         self.fake.refusal = types_pb2.Failure(fault=types_pb2.USER, code="refused", message=b"no")
         self.raises(RequestRefused, "refused", self.jobs.freeze, b"{}", ())
-        self.fake.refusal = types_pb2.Failure(fault=types_pb2.INFRA, code="no_worker", message=b"no")
+        self.fake.refusal = types_pb2.Failure(
+            fault=types_pb2.INFRA, code="no_worker", message=b"no"
+        )
         error = self.raises(HelxError, "no_worker", self.jobs.freeze, b"{}", ())
         self.assertNotIsInstance(error, RequestRefused)
 
     # Bundles.
 
     def fetch(self, manifest, folder="results/n"):
-        self.fake.manifest = manifest if isinstance(manifest, bytes) else json.dumps(manifest).encode()
+        self.fake.manifest = (
+            manifest if isinstance(manifest, bytes) else json.dumps(manifest).encode()
+        )
         return lambda: self.jobs.fetch(Digest.of_bytes(self.fake.manifest), self.folder / folder)
 
     def test_a_manifest_of_another_digest(self):
         self.fake.manifest = b"{}"
-        self.raises(EvidenceError, "data_loss", self.jobs.fetch, Digest.of_bytes(b"other"),
-                    self.folder / "results" / "n")
+        self.raises(
+            EvidenceError,
+            "data_loss",
+            self.jobs.fetch,
+            Digest.of_bytes(b"other"),
+            self.folder / "results" / "n",
+        )
 
     def test_hostile_manifests_write_nothing(self):
         content = b"content"
@@ -270,17 +314,38 @@ class ServerTest(unittest.TestCase):
         self.fake.blobs[digest.hash] = content
 
         def listing(*paths):
-            return {"artifacts": [{"path": path, "sha256": digest.hash, "size_bytes": digest.size}
-                                  for path in paths]}
+            return {
+                "artifacts": [
+                    {"path": path, "sha256": digest.hash, "size_bytes": digest.size}
+                    for path in paths
+                ]
+            }
 
-        for path in ("../outside", "/tmp/outside", "a/../../../outside", "", ".", "a//b", "a\\b",
-                     "a\0b", "a/", "./a"):
+        for path in (
+            "../outside",
+            "/tmp/outside",
+            "a/../../../outside",
+            "",
+            ".",
+            "a//b",
+            "a\\b",
+            "a\0b",
+            "a/",
+            "./a",
+        ):
             with self.subTest(path=path):
                 self.raises(EvidenceError, "unsafe_path", self.fetch(listing(path)))
-        for manifest in (b"", b"[]", b"{}", b"\xff", b"null", b'{"artifacts": 7}',
-                         b'{"artifacts": [{"path": 1, "sha256": "", "size_bytes": 1}]}',
-                         b'{"artifacts": [{"path": "a", "sha256": "", "size_bytes": "1"}]}',
-                         b"[" * 100_000):
+        for manifest in (
+            b"",
+            b"[]",
+            b"{}",
+            b"\xff",
+            b"null",
+            b'{"artifacts": 7}',
+            b'{"artifacts": [{"path": 1, "sha256": "", "size_bytes": 1}]}',
+            b'{"artifacts": [{"path": "a", "sha256": "", "size_bytes": "1"}]}',
+            b"[" * 100_000,
+        ):
             with self.subTest(manifest=manifest[:40]):
                 self.raises(EvidenceError, "manifest_invalid", self.fetch(manifest))
         for paths in (("a", "a"), ("a", "a/b"), ("x" * 300,)):

@@ -6,9 +6,24 @@ import unittest
 from fractions import Fraction
 
 from helx import _core
-from helx.api import (ComparisonPolicy, DType, HelxError, InvalidInput, NaNPolicy, ReferenceOrigin,
-                      ReferenceOutputs, TensorData, TensorFile, TensorIOPolicy, TensorLiteral,
-                      TensorReference, TensorSpec, TensorTolerance, Tolerance, compare_tensors)
+from helx.api import (
+    ComparisonPolicy,
+    DType,
+    HelxError,
+    InvalidInput,
+    NaNPolicy,
+    ReferenceOrigin,
+    ReferenceOutputs,
+    TensorData,
+    TensorFile,
+    TensorIOPolicy,
+    TensorLiteral,
+    TensorReference,
+    TensorSpec,
+    TensorTolerance,
+    Tolerance,
+    compare_tensors,
+)
 
 INT8 = TensorSpec(0, "input", DType.INT8, (2, 3))
 
@@ -24,19 +39,20 @@ class RefusalTest(unittest.TestCase):
         self.assertEqual(TensorSpec(0, "x", "float16", [1, 2]).shape, (1, 2))
         self.assertIs(TensorSpec(0, "x", "float16", ()).dtype, DType.FLOAT16)
         for code, arguments in [
-                ("out_of_range", (-1, "x", "int8", (1,))),
-                ("out_of_range", (2**31, "x", "int8", (1,))),
-                ("out_of_range", (0, "x", "int8", (2**64 + 1,))),
-                ("wrong_type", (0.0, "x", "int8", (1,))),
-                ("wrong_type", (True, "x", "int8", (1,))),
-                ("wrong_type", (0, b"x", "int8", (1,))),
-                ("not_utf8", (0, "\udc80", "int8", (1,))),
-                ("not_allowed", (0, "x", "float64", (1,))),
-                ("not_allowed", (0, "x", None, (1,))),
-                ("wrong_type", (0, "x", "int8", 3)),
-                ("wrong_type", (0, "x", "int8", "12")),
-                ("out_of_range", (0, "x", "int8", (0,))),
-                ("wrong_type", (0, "x", "int8", (1.5,)))]:
+            ("out_of_range", (-1, "x", "int8", (1,))),
+            ("out_of_range", (2**31, "x", "int8", (1,))),
+            ("out_of_range", (0, "x", "int8", (2**64 + 1,))),
+            ("wrong_type", (0.0, "x", "int8", (1,))),
+            ("wrong_type", (True, "x", "int8", (1,))),
+            ("wrong_type", (0, b"x", "int8", (1,))),
+            ("not_utf8", (0, "\udc80", "int8", (1,))),
+            ("not_allowed", (0, "x", "float64", (1,))),
+            ("not_allowed", (0, "x", None, (1,))),
+            ("wrong_type", (0, "x", "int8", 3)),
+            ("wrong_type", (0, "x", "int8", "12")),
+            ("out_of_range", (0, "x", "int8", (0,))),
+            ("wrong_type", (0, "x", "int8", (1.5,))),
+        ]:
             with self.subTest(arguments=arguments):
                 self.refuses(code, TensorSpec, *arguments)
 
@@ -46,8 +62,9 @@ class RefusalTest(unittest.TestCase):
         self.refuses("wrong_length", TensorData, INT8, b"")
         self.refuses("wrong_type", TensorData, INT8, "123456")
         self.refuses("wrong_type", TensorData, "int8[2, 3]", b"123456")
-        error = self.refuses("boolean_byte", TensorData, TensorSpec(0, "b", "bool", (3,)),
-                             b"\x00\x01\x02")
+        error = self.refuses(
+            "boolean_byte", TensorData, TensorSpec(0, "b", "bool", (3,)), b"\x00\x01\x02"
+        )
         self.assertIn("2", str(error))
         # 2^60 elements: refused, whatever is given.
         with self.assertRaises(InvalidInput):
@@ -57,8 +74,9 @@ class RefusalTest(unittest.TestCase):
         for dtype in DType:
             spec = TensorSpec(0, "x", dtype, (2, 3))
             checked = _core.check_tensor(spec.to_json(), bytes(spec.size_bytes))
-            self.assertEqual((checked["elements"], checked["size_bytes"]),
-                             (spec.elements, spec.size_bytes))
+            self.assertEqual(
+                (checked["elements"], checked["size_bytes"]), (spec.elements, spec.size_bytes)
+            )
 
     def test_bytes_like_data_is_kept_as_bytes(self):
         for data in (bytearray(b"123456"), memoryview(b"123456"), memoryview(b"1-2-3-4-5-6-")[::2]):
@@ -69,18 +87,29 @@ class RefusalTest(unittest.TestCase):
         self.assertEqual(literal.hex, "00ff01020310")
         self.assertEqual(literal.to_tensor().data, bytes([0, 255, 1, 2, 3, 16]))
         self.assertEqual(literal.to_tensor().spec, INT8)
-        for text, code in [("00ff0102031", "wrong_hex"), ("00FF01020310", "wrong_hex"),
-                           ("00 ff 01 02 03 10", "wrong_hex"), ("0x0001020304", "wrong_hex"),
-                           ("00ff010203", "wrong_length"), (b"00ff01020310", "wrong_type")]:
+        for text, code in [
+            ("00ff0102031", "wrong_hex"),
+            ("00FF01020310", "wrong_hex"),
+            ("00 ff 01 02 03 10", "wrong_hex"),
+            ("0x0001020304", "wrong_hex"),
+            ("00ff010203", "wrong_length"),
+            (b"00ff01020310", "wrong_type"),
+        ]:
             with self.subTest(text=text):
                 self.refuses(code, TensorLiteral, 0, "input", "int8", (2, 3), text)
 
     def test_tolerances(self):
         Tolerance(5e-324, 1.7976931348623157e308)
-        for value, code in [(float("nan"), "not_finite"), (float("inf"), "not_finite"),
-                            (10**400, "not_finite"), (-1e-300, "negative_number"),
-                            (-1, "negative_number"), (True, "wrong_type"), ("1", "wrong_type"),
-                            (None, "wrong_type")]:
+        for value, code in [
+            (float("nan"), "not_finite"),
+            (float("inf"), "not_finite"),
+            (10**400, "not_finite"),
+            (-1e-300, "negative_number"),
+            (-1, "negative_number"),
+            (True, "wrong_type"),
+            ("1", "wrong_type"),
+            (None, "wrong_type"),
+        ]:
             with self.subTest(value=value):
                 self.refuses(code, Tolerance, absolute=value)
                 self.refuses(code, Tolerance, relative=value)
@@ -110,8 +139,10 @@ class DocumentFormTest(unittest.TestCase):
         policy = TensorIOPolicy(
             inputs=(TensorLiteral.from_tensor(tensor), TensorFile(1, "y", "bool", (), "y.bin")),
             references=(TensorReference.from_reference(reference),),
-            comparison=ComparisonPolicy(Tolerance(1, 0.25), (TensorTolerance(3, Tolerance(0.1)),),
-                                        NaNPolicy.MATCH_BOTH))
+            comparison=ComparisonPolicy(
+                Tolerance(1, 0.25), (TensorTolerance(3, Tolerance(0.1)),), NaNPolicy.MATCH_BOTH
+            ),
+        )
         self.assertEqual(TensorIOPolicy.from_json(policy.to_json()), policy)
         self.assertEqual(TensorIOPolicy().to_json(), {})
         sequence = TensorIOPolicy(input_sequence=[[TensorLiteral.from_tensor(tensor)]] * 2)
@@ -119,8 +150,15 @@ class DocumentFormTest(unittest.TestCase):
 
 
 class ComparisonTest(unittest.TestCase):
-    FORMATS = {DType.INT8: "b", DType.UINT8: "B", DType.INT16: "h", DType.INT32: "i",
-               DType.INT64: "q", DType.FLOAT16: "e", DType.FLOAT32: "f"}
+    FORMATS = {
+        DType.INT8: "b",
+        DType.UINT8: "B",
+        DType.INT16: "h",
+        DType.INT32: "i",
+        DType.INT64: "q",
+        DType.FLOAT16: "e",
+        DType.FLOAT32: "f",
+    }
 
     def data(self, dtype, values):
         packed = struct.pack(f"<{len(values)}{self.FORMATS[dtype]}", *values)
@@ -132,21 +170,31 @@ class ComparisonTest(unittest.TestCase):
             size = struct.calcsize(form)
             for _ in range(20):
                 count = 50
-                raw = [struct.unpack(f"<{count}{form}", chance.randbytes(size * count))
-                       for _ in range(2)]
+                raw = [
+                    struct.unpack(f"<{count}{form}", chance.randbytes(size * count))
+                    for _ in range(2)
+                ]
                 pairs = [(a, b) for a, b in zip(*raw) if abs(a) < 1e30 and abs(b) < 1e30]
-                pairs += [(b + chance.choice((-1, 0, 1)) if 0 < b < 100 else b, b)
-                          for _, b in pairs]
+                pairs += [
+                    (b + chance.choice((-1, 0, 1)) if 0 < b < 100 else b, b) for _, b in pairs
+                ]
                 absolute, relative = chance.choice((0, 1, 0.1, 64)), chance.choice((0, 0.5, 1e-3))
                 actual = self.data(dtype, [a for a, _ in pairs])
                 reference = self.data(dtype, [b for _, b in pairs])
-                stored = zip(struct.unpack(f"<{len(pairs)}{form}", actual.data),
-                             struct.unpack(f"<{len(pairs)}{form}", reference.data))
-                errors = [(abs(Fraction(a) - Fraction(b)),
-                           Fraction(absolute) + Fraction(relative) * abs(Fraction(b)))
-                          for a, b in stored]
-                verdict = compare_tensors(actual, reference,
-                                          ComparisonPolicy(Tolerance(absolute, relative)))
+                stored = zip(
+                    struct.unpack(f"<{len(pairs)}{form}", actual.data),
+                    struct.unpack(f"<{len(pairs)}{form}", reference.data),
+                )
+                errors = [
+                    (
+                        abs(Fraction(a) - Fraction(b)),
+                        Fraction(absolute) + Fraction(relative) * abs(Fraction(b)),
+                    )
+                    for a, b in stored
+                ]
+                verdict = compare_tensors(
+                    actual, reference, ComparisonPolicy(Tolerance(absolute, relative))
+                )
                 with self.subTest(dtype=dtype, absolute=absolute, relative=relative):
                     self.assertEqual(verdict.elements, len(pairs))
                     self.assertEqual(verdict.mismatches, sum(e > t for e, t in errors))
@@ -180,13 +228,17 @@ class ComparisonTest(unittest.TestCase):
         spec = TensorSpec(3, "x", "int8", (1,))
         actual, reference = TensorData(spec, b"\x05"), TensorData(spec, b"\x04")
         one = Tolerance(absolute=1)
-        for overrides, matched in [((), False), ((TensorTolerance(3, one),), True),
-                                   ((TensorTolerance(2, one),), False)]:
+        for overrides, matched in [
+            ((), False),
+            ((TensorTolerance(3, one),), True),
+            ((TensorTolerance(2, one),), False),
+        ]:
             verdict = compare_tensors(actual, reference, ComparisonPolicy(per_tensor=overrides))
             self.assertEqual((verdict.matched, verdict.output), (matched, 3))
         with self.assertRaises(InvalidInput):
-            compare_tensors(actual, reference,
-                            ComparisonPolicy(per_tensor=(TensorTolerance(3, one),) * 2))
+            compare_tensors(
+                actual, reference, ComparisonPolicy(per_tensor=(TensorTolerance(3, one),) * 2)
+            )
 
     def test_specs_must_agree(self):
         with self.assertRaises(InvalidInput) as caught:
@@ -198,12 +250,15 @@ class IdentityTest(unittest.TestCase):
     def test_the_published_preimage(self):
         # The example of the tensor-io specification, with the SHA-256 of two zero bytes.
         zeros = "96a296d224f285c67bee93c30f8a309157f0daa35dc5b87e410b78630a09cfc7"
-        identity = _core.input_identity([[{"dtype": "int8", "index": 0, "name": "input",
-                                           "shape": [2], "sha256": zeros}]])
+        identity = _core.input_identity(
+            [[{"dtype": "int8", "index": 0, "name": "input", "shape": [2], "sha256": zeros}]]
+        )
         self.assertEqual(
             identity["canonical_json"],
-            '{"inputs":[{"dtype":"int8","index":0,"name":"input","sha256":"' + zeros +
-            '","shape":[2]}],"schema":"helx.inputs/v1","storage":"little-endian"}')
+            '{"inputs":[{"dtype":"int8","index":0,"name":"input","sha256":"'
+            + zeros
+            + '","shape":[2]}],"schema":"helx.inputs/v1","storage":"little-endian"}',
+        )
         # printf '%s' "$preimage" | sha256sum
         self.assertRegex(identity["value"], "^helx.inputs/v1:sha256:[0-9a-f]{64}$")
         self.assertIsNone(identity["unavailable_reason"])

@@ -1,4 +1,4 @@
-"""The three listings of the tensor-io documentation, run unchanged, one after the other, each as a program."""
+"""The three listings of the tensor-io documentation, run unchanged, each as a program."""
 
 import hashlib
 import json
@@ -28,28 +28,48 @@ class ListingsTest(ServiceTest):
         # The listing allows an absolute difference of 1.
         within = bytes([scores[0] ^ 1]) + scores[1:]
         Path("reference-0.bin").write_bytes(within)
-        self.assertTrue(self.listing("compare_outputs").startswith("True (TensorVerdict(output=0, "))
+        self.assertTrue(
+            self.listing("compare_outputs").startswith("True (TensorVerdict(output=0, ")
+        )
         beyond = scores[:4] + bytes([scores[4] ^ 2]) + scores[5:]
         Path("reference-0.bin").write_bytes(beyond)
         printed = self.listing("compare_outputs")
-        self.assertTrue(printed.startswith("False (TensorVerdict(output=0, elements=10, mismatches=1, "))
+        self.assertTrue(
+            printed.startswith("False (TensorVerdict(output=0, elements=10, mismatches=1, ")
+        )
         self.assertIn("max_abs_error='2'", printed)
         self.assertIn("position=(0, 4)", printed)
 
         # The identity, computed here from its definition.
         preimage = json.dumps(
-            {"inputs": [{"dtype": "int8", "index": 0, "name": "image", "shape": [1, 8, 8, 1],
-                         "sha256": hashlib.sha256(image).hexdigest()}],
-             "schema": "helx.inputs/v1", "storage": "little-endian"},
-            sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+            {
+                "inputs": [
+                    {
+                        "dtype": "int8",
+                        "index": 0,
+                        "name": "image",
+                        "shape": [1, 8, 8, 1],
+                        "sha256": hashlib.sha256(image).hexdigest(),
+                    }
+                ],
+                "schema": "helx.inputs/v1",
+                "storage": "little-endian",
+            },
+            sort_keys=True,
+            separators=(",", ":"),
+            ensure_ascii=False,
+        )
         value = "helx.inputs/v1:sha256:" + hashlib.sha256(preimage.encode()).hexdigest()
-        self.assertEqual(self.listing("input_identity"),
-                         f"{value} None\n{value}\n0 not_compared None\n")
+        self.assertEqual(
+            self.listing("input_identity"), f"{value} None\n{value}\n0 not_compared None\n"
+        )
 
     def test_the_listings_are_those_of_the_documentation(self):
         # Their digests were taken from the documentation's own text.
-        digests = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-                   for path in LISTINGS.glob("*.py")}
+        digests = {
+            path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in LISTINGS.glob("*.py")
+        }
         self.assertEqual(digests, DIGESTS)
 
 

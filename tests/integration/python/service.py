@@ -1,4 +1,4 @@
-"""An embedded server of the test's own: fresh folders, started by the package itself, ended afterwards."""
+"""An embedded server of the test's own: started by the package, ended afterwards."""
 
 import os
 import shutil
@@ -17,15 +17,19 @@ DIGITS = ROOT / "corpus" / "models" / "digits"
 
 
 class ServiceTest(unittest.TestCase):
-    """One server for all tests of a class; each test has a working folder with the digits model in it."""
+    """One server for all tests of a class; each test works in a folder with the digits model."""
 
     @classmethod
     def setUpClass(cls):
         cls.root = Path(tempfile.mkdtemp(prefix="helx-py-"))
         cls.addClassCleanup(shutil.rmtree, cls.root, ignore_errors=True)
         (cls.root / "run").mkdir(mode=0o700)
-        cls.environment = {**os.environ, "HOME": str(cls.root / "home"),
-                           "XDG_RUNTIME_DIR": str(cls.root / "run"), "TMPDIR": str(cls.root)}
+        cls.environment = {
+            **os.environ,
+            "HOME": str(cls.root / "home"),
+            "XDG_RUNTIME_DIR": str(cls.root / "run"),
+            "TMPDIR": str(cls.root),
+        }
         for name in ("HELX_SERVER", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
             cls.environment.pop(name, None)
         saved = dict(os.environ)
@@ -37,13 +41,15 @@ class ServiceTest(unittest.TestCase):
 
     @classmethod
     def server_pid(cls):
-        """The process that listens on the embedded server's socket, as the kernel tells it, or None."""
+        """The process that listens on the embedded server's socket, or None."""
         with socket.socket(socket.AF_UNIX) as client:
             try:
                 client.connect(str(cls.root / "run" / "helx" / "helxd.sock"))
             except OSError:
                 return None
-            return struct.unpack("3i", client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+            return struct.unpack(
+                "3i", client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+            )[0]
 
     @classmethod
     def end_server(cls):
@@ -64,5 +70,10 @@ class ServiceTest(unittest.TestCase):
 
     def run_python(self, path):
         """Runs a program in a process of its own, as a user would."""
-        return subprocess.run([sys.executable, str(path)], env=self.environment, capture_output=True,
-                              text=True, timeout=600)
+        return subprocess.run(
+            [sys.executable, str(path)],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )

@@ -85,11 +85,21 @@ TEST_F(CliTest, UsageErrorsExitTwo) {
   EXPECT_EQ(Run({"list", "--limit", "0"}).code, 2);
   EXPECT_EQ(Run({"list", "--phase", "SLEEPING"}).code, 2);
   EXPECT_EQ(Run({"status", "not a job"}).code, 2);
+  EXPECT_EQ(Run({"build"}).code, 2);
+  EXPECT_EQ(Run({"run-build"}).code, 2);
+  EXPECT_EQ(Run({"compare", "a"}).code, 2);
+  EXPECT_EQ(Run({"compare", "a", "b", "--reference-dir", "c"}).code, 2);
+  EXPECT_EQ(Run({"compare", "a", "b", "--absolute", "nan"}).code, 2);
+  EXPECT_EQ(Run({"compare", "a", "b", "--tolerance", "0:1"}).code, 2);
+  EXPECT_EQ(Run({"compare", "a", "b", "--tolerance", "0:1:0", "--tolerance", "0:2:0"}).code, 2);
+  EXPECT_EQ(Run({"results", "bisect", "a"}).code, 2);
+  EXPECT_EQ(Run({"results", "export", "a", "--format", "xml"}).code, 2);
   EXPECT_EQ(Run({"status", "--json"}).json()["error"]["exit_code"], 2);
   const Answer help = Run({"--help"});
   EXPECT_EQ(help.code, 0);
-  for (const char* verb : {"submit", "run", "status", "watch", "wait", "list", "show", "cancel",
-                           "results", "engines", "targets", "doctor", "version"}) {
+  for (const char* verb :
+       {"submit", "run", "freeze", "build", "run-build", "replay", "compare", "status", "watch",
+        "wait", "list", "show", "cancel", "results", "engines", "targets", "doctor", "version"}) {
     EXPECT_THAT(help.out, HasSubstr(verb));
   }
 }
@@ -117,9 +127,8 @@ TEST_F(CliTest, ServerThatIsNotThereExitsThree) {
 TEST_F(CliTest, NoServerAnywhereSaysWhatToInstall) {
   std::ostringstream out;
   std::ostringstream err;
-  const client::Environment environment({{"HOME", folder_.path()},
-                                         {"PATH", folder_.path()},
-                                         {"XDG_RUNTIME_DIR", folder_.path()}});
+  const client::Environment environment(
+      {{"HOME", folder_.path()}, {"PATH", folder_.path()}, {"XDG_RUNTIME_DIR", folder_.path()}});
   EXPECT_EQ(RunCli("helxctl", {"list"}, environment, out, err, false, {}), 3);
   EXPECT_THAT(err.str(), HasSubstr("helxd"));
   EXPECT_THAT(err.str(), HasSubstr("--server"));
@@ -139,8 +148,7 @@ TEST_F(CliTest, SubmitUploadsTheModelAndPrintsTheJob) {
   EXPECT_EQ(request.run_limit_ms(), 20'000);
   EXPECT_EQ(request.request_id(), "r1");
   // printf 'a model' | sha256sum
-  const std::string model =
-      "97ff8a35544dcf40ad84047074439dd6aa3a0be469ea578a1b1c017d939ec61c";
+  const std::string model = "97ff8a35544dcf40ad84047074439dd6aa3a0be469ea578a1b1c017d939ec61c";
   EXPECT_EQ(server_.state().blobs.at(model), "a model");
   const auto document = ParseJson(request.document());
   ASSERT_TRUE(document.ok());

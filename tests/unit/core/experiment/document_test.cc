@@ -334,6 +334,16 @@ TEST(JobDocument, ReadsBack) {
   EXPECT_THAT(*DocumentBlobs(text), ElementsAre(model, DigestOf(std::string_view("\0\xff", 2))));
 }
 
+TEST(JobDocument, ADiagnosticJobSaysSo) {
+  JobEntry job = Parse(kHead)->jobs[0];
+  const Digest model = DigestOf(std::string_view("m"));
+  EXPECT_FALSE(JobDocument(job, model).contains("probe"));
+  job.probe = true;
+  const auto parsed = ParseJobDocument(*CanonicalJson(JobDocument(job, model)));
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_TRUE(parsed->job.probe);
+}
+
 TEST(JobDocument, RefusesUnknownMembersAndOtherSpellings) {
   const auto experiment = Parse(kHead);
   Json value = JobDocument(experiment->jobs[0], DigestOf(std::string_view("m")));

@@ -116,6 +116,26 @@ TEST(Keys, ChangeOnlyWithWhatMatters) {
   changed = base;
   changed.tensors.input_sets[0][0].digest = ZeroDigest(2);
   EXPECT_NE(keys(changed).first, keys(base).first);
+  changed = base;
+  changed.probe = true;
+  EXPECT_NE(keys(changed).first, keys(base).first) << "a diagnostic build is another image";
+  EXPECT_EQ(*changed.tensors.DigestHex(), *base.tensors.DigestHex());
+}
+
+// Requests that are not diagnostic are spelled as they were before there were any.
+TEST(Freeze, OnlyADiagnosticRequestSaysSo) {
+  ParsedJobDocument document = ExplicitDocument();
+  const FrozenRequest usual = *Freeze(document, Facts(), One);
+  EXPECT_EQ(usual.Canonical()->find("probe"), std::string::npos);
+  document.job.probe = true;
+  const FrozenRequest request = *Freeze(document, Facts(), One);
+  EXPECT_TRUE(request.probe);
+  const std::string text = *request.Canonical();
+  EXPECT_THAT(text, HasSubstr("\"probe\":true"));
+  EXPECT_TRUE(FrozenRequest::Parse(text)->probe);
+  std::string spelled = text;
+  spelled.replace(spelled.find("\"probe\":true"), 12, "\"probe\":false");
+  EXPECT_FALSE(FrozenRequest::Parse(spelled).ok()) << "false is spelled by leaving it out";
 }
 
 void ExpectRefused(const ParsedJobDocument& document, const std::string& code,

@@ -183,7 +183,9 @@ TEST_F(SchedulerTest, BadRequestsAreRefusedAtTheEdge) {
   };
   EXPECT_THAT(refused([](auto& r) { r.set_name("a/b"); }), HasSubstr("name is \"a/b\""));
   EXPECT_THAT(refused([](auto& r) { r.set_kind(v1::JOB_KIND_REPLAY); }),
-              HasSubstr("JOB_KIND_RUN (1) and JOB_KIND_BUILD (2)"));
+              HasSubstr("needs a bundle"));
+  EXPECT_THAT(refused([](auto& r) { r.set_kind(static_cast<v1::JobKind>(9)); }),
+              HasSubstr("REPLAY (4)"));
   EXPECT_THAT(refused([](auto& r) { r.set_run_limit_ms(600'001); }), HasSubstr("600000"));
   EXPECT_THAT(refused([](auto& r) { r.set_queue_limit_ms(-1); }), HasSubstr("queue_limit_ms"));
   EXPECT_THAT(refused([](auto& r) { r.clear_subject(); }), HasSubstr("document"));
