@@ -32,16 +32,18 @@ std::optional<Arguments> ParseArguments(const std::vector<std::string>& words,
       arguments.words.push_back(word);
       continue;
     }
-    const std::string name = word.substr(2);
+    const size_t equals = word.find('=');
+    const bool inline_value = equals != std::string::npos;
+    const std::string name = inline_value ? word.substr(2, equals - 2) : word.substr(2);
     const bool may_repeat = Contains(repeatable, name);
     if (!may_repeat && !Contains(known, name)) {
-      *error = "there is no option " + word;
-    } else if (i + 1 == words.size()) {
+      *error = "there is no option --" + name;
+    } else if (!inline_value && i + 1 == words.size()) {
       *error = word + " lacks its value";
     } else if (!may_repeat && arguments.Has(name)) {
-      *error = word + " is given twice";
+      *error = "--" + name + " is given twice";
     } else {
-      arguments.options[name].push_back(words[++i]);
+      arguments.options[name].push_back(inline_value ? word.substr(equals + 1) : words[++i]);
       continue;
     }
     return std::nullopt;
@@ -49,9 +51,17 @@ std::optional<Arguments> ParseArguments(const std::vector<std::string>& words,
   return arguments;
 }
 
+bool IsSetName(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.';
+  });
+}
+
 std::optional<std::pair<std::string, std::string>> SplitPair(const std::string& text) {
   const size_t at = text.find('=');
-  if (at == std::string::npos || at == 0) return std::nullopt;
+  if (at == std::string::npos || at + 1 == text.size()) return std::nullopt;
+  if (!IsSetName(std::string_view(text).substr(0, at))) return std::nullopt;
   return std::pair(text.substr(0, at), text.substr(at + 1));
 }
 

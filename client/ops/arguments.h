@@ -1,4 +1,4 @@
-// The command line of wai-verify: words, and options of the form --name value.
+// The command line of wai-verify: words, and options of the form --name value or --name=value.
 #ifndef HELX_CLIENT_OPS_ARGUMENTS_H_
 #define HELX_CLIENT_OPS_ARGUMENTS_H_
 
@@ -30,7 +30,10 @@ std::optional<Arguments> ParseArguments(const std::vector<std::string>& words,
                                         const std::vector<std::string_view>& repeatable,
                                         std::string* error);
 
-// "name=value" split at the first '='; empty when there is none or the name is empty.
+// Whether `name` may name a member, a role or a field: letters, digits, '_' and '.', at least one.
+bool IsSetName(std::string_view name);
+
+// "name=value" split at the first '='; empty when `name` is not a set name or the value is empty.
 std::optional<std::pair<std::string, std::string>> SplitPair(const std::string& text);
 
 }  // namespace helx::ops

@@ -28,17 +28,23 @@ struct Subject {
   std::optional<std::string> check;
 };
 
+// The integer in `text`, an optional sign and at most 100 digits; one beyond i64 is given as the
+// type's end, which no field may hold either.
+std::optional<int64_t> FieldValue(const std::string& text) {
+  const size_t first = text.front() == '-' ? 1 : 0;
+  const bool digits = text.find_first_not_of("0123456789", first) == std::string::npos;
+  if (!digits || text.size() == first || text.size() - first > 100) return std::nullopt;
+  int64_t value = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (parsed.ec == std::errc::result_out_of_range) return first == 1 ? kI64Min : kI64Max;
+  return value;
+}
+
 bool ReadFields(const Arguments& arguments, EntryFields* fields, std::string* error) {
   for (const std::string& text : arguments.All("field")) {
     const auto pair = SplitPair(text);
-    int64_t value = 0;
-    bool whole = false;
-    if (pair) {
-      const char* end = pair->second.data() + pair->second.size();
-      const auto parsed = std::from_chars(pair->second.data(), end, value);
-      whole = parsed.ec == std::errc() && parsed.ptr == end;
-    }
-    if (!whole || !fields->emplace(pair->first, value).second) {
+    const auto value = pair ? FieldValue(pair->second) : std::nullopt;
+    if (!value || !fields->emplace(pair->first, *value).second) {
       *error = "--field " + text + " is not a new NAME=INTEGER";
       return false;
     }
@@ -78,6 +84,49 @@ bool ResolveLowering(Subject* subject, std::string* error) {
              std::string(subject->info->capability) + ", not \"" + subject->capability + "\"";
     return false;
   }
+  return true;
+}
+
+// Whether capability and lowering, both only as given for graphs on their own, agree.
+bool CheckGraphOptions(const Subject& subject, std::string* error) {
+  if (!subject.fields.empty()) {
+    *error = "--field is of a set's entry, not of graphs on their own";
+    return false;
+  }
+  if (subject.lowering.empty()) return true;
+  const LoweringInfo* info = FindLowering(subject.lowering);
+  if (info == nullptr) {
+    *error = "there is no lowering \"" + subject.lowering + "\"";
+    return false;
+  }
+  if (!subject.capability.empty() && info->capability != subject.capability) {
+    *error = "the capability of " + subject.lowering + " is " + std::string(info->capability) +
+             ", not \"" + subject.capability + "\"";
+    return false;
+  }
+  return true;
+}
+
+// Adds a graph of a new role.
+bool AddGraph(const std::string& role, std::string bytes, Subject* subject, std::string* error) {
+  for (const RoleGraph& graph : subject->graphs) {
+    if (graph.role == role) {
+      *error = "the role \"" + role + "\" is given twice";
+      return false;
+    }
+  }
+  subject->graphs.push_back({role, std::move(bytes)});
+  return true;
+}
+
+bool AddMember(const std::string& name, std::string bytes, Subject* subject, std::string* error) {
+  for (const Member& member : subject->members) {
+    if (member.name == name) {
+      *error = "the member \"" + name + "\" is given twice";
+      return false;
+    }
+  }
+  subject->members.push_back({name, std::move(bytes)});
   return true;
 }
 
@@ -141,25 +190,28 @@ bool ReadSet(const Words& words, Subject* subject, std::string* error) {
       *error = path + ": neither a folder of members nor a .whg1 file";
       return false;
     }
-    const auto bytes = ReadFile(path, error);
-    if (!bytes) return false;
-    subject->graphs.push_back({Stem(path), *bytes});
+    if (!IsSetName(Stem(path))) {
+      *error = path + ": a role is letters, digits, '_' and '.'";
+      return false;
+    }
+    auto bytes = ReadFile(path, error);
+    if (!bytes || !AddGraph(Stem(path), std::move(*bytes), subject, error)) return false;
   }
-  return true;
+  return CheckGraphOptions(*subject, error);
 }
 
-// --member or --whg1 pairs.
+// --member or --whg1 pairs, each given to `add`.
 template <typename Add>
-bool ReadPairs(const std::vector<std::string>& pairs, Add add, std::string* error) {
+bool ReadPairs(const std::vector<std::string>& pairs, Add add, Subject* subject,
+               std::string* error) {
   for (const std::string& text : pairs) {
     const auto pair = SplitPair(text);
     if (!pair) {
-      *error = "\"" + text + "\" is not NAME=PATH";
+      *error = "\"" + text + "\" is not NAME=PATH, NAME of letters, digits, '_' and '.'";
       return false;
     }
     auto bytes = ReadFile(pair->second, error);
-    if (!bytes) return false;
-    add(pair->first, std::move(*bytes));
+    if (!bytes || !add(pair->first, std::move(*bytes), subject, error)) return false;
   }
   return true;
 }
@@ -194,18 +246,10 @@ int CertifyCommand(const Words& words) {
   if (members && (subject.lowering.empty() || !ResolveLowering(&subject, &error))) {
     return Complain(error.empty() ? "--lowering is needed for --member" : error, kUsage);
   }
-  const bool read = members ? ReadPairs(
-                                  arguments->All("member"),
-                                  [&](const std::string& name, std::string bytes) {
-                                    subject.members.push_back({name, std::move(bytes)});
-                                  },
-                                  &error)
-                            : ReadPairs(
-                                  arguments->All("whg1"),
-                                  [&](const std::string& role, std::string bytes) {
-                                    subject.graphs.push_back({role, std::move(bytes)});
-                                  },
-                                  &error);
+  const bool read =
+      members ? ReadPairs(arguments->All("member"), AddMember, &subject, &error)
+              : CheckGraphOptions(subject, &error) &&
+                    ReadPairs(arguments->All("whg1"), AddGraph, &subject, &error);
   if (!read) return Complain(error, kUsage);
   return CertifySubject(subject, arguments->Get("out", ""));
 }

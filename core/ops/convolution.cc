@@ -54,7 +54,8 @@ HELX_OPS_CLONES void AddScaled32(int32_t w, const int32_t* x, int64_t stride, in
   }
 }
 
-void AddScaled64(int32_t w, const int64_t* x, int64_t stride, int64_t count, int64_t* acc) {
+HELX_OPS_CLONES void AddScaled64(int32_t w, const int64_t* x, int64_t stride, int64_t count,
+                                 int64_t* acc) {
   for (int64_t i = 0; i < count; ++i) acc[i] += w * x[i * stride];
 }
 
@@ -150,6 +151,50 @@ void ByRows(const Geometry& geo, const X* x,
   }
 }
 
+bool PlanesSuit(const Geometry& geo) {
+  const Params& p = geo.p;
+  if (p.sh != 1 || p.sw != 1) return false;
+  // A padded plane beyond a few of the output's would cost more than it saves.
+  const i128 padded = static_cast<i128>(geo.in.h + p.pt + p.pb) * (geo.in.w + p.pl + p.pr);
+  return padded <= static_cast<i128>(4) * geo.out.h * geo.out.w;
+}
+
+// Plane by plane, for thin groups with strides of 1: in a padded plane a tap is one offset for all
+// positions, so each tap is one long loop. The positions past a row's end are computed on other
+// elements of the input and dropped; they are sums of the same terms, within `part` too.
+template <typename X, typename Acc>
+void ByPlanes(const Geometry& geo, const int64_t* x,
+              void (*add_scaled)(int32_t, const X*, int64_t, int64_t, Acc*), int64_t* acc) {
+  const Params& p = geo.p;
+  const int64_t pitch = geo.in.w + p.pl + p.pr;
+  const int64_t span = (geo.out.h - 1) * pitch + geo.out.w;
+  std::vector<X> padded((geo.in.h + p.pt + p.pb) * pitch);
+  std::vector<Acc> sums(geo.group_out() * span);
+  for (int64_t g = 0; g < p.groups; ++g) {
+    std::fill(sums.begin(), sums.end(), Acc{0});
+    for (int64_t i = 0; i < geo.group_in(); ++i, x += geo.in.h * geo.in.w) {
+      for (int64_t iy = 0; iy < geo.in.h; ++iy) {
+        std::copy_n(x + iy * geo.in.w, geo.in.w, padded.data() + (iy + p.pt) * pitch + p.pl);
+      }
+      for (int64_t o = 0; o < geo.group_out(); ++o) {
+        const int64_t channel = g * geo.group_out() + o;
+        const int32_t* w = p.w.data() + (channel * geo.group_in() + i) * p.kh * p.kw;
+        for (int64_t k = 0; k < p.kh * p.kw; ++k) {
+          const int64_t offset = k / p.kw * p.dh * pitch + k % p.kw * p.dw;
+          add_scaled(w[k], padded.data() + offset, 1, span, sums.data() + o * span);
+        }
+      }
+    }
+    for (int64_t o = 0; o < geo.group_out(); ++o) {
+      const int64_t bias = p.bias[g * geo.group_out() + o];
+      for (int64_t oy = 0; oy < geo.out.h; ++oy, acc += geo.out.w) {
+        const Acc* row = sums.data() + o * span + oy * pitch;
+        for (int64_t ox = 0; ox < geo.out.w; ++ox) acc[ox] = row[ox] + bias;
+      }
+    }
+  }
+}
+
 bool FitsBits(Interval v, int bits) {
   const i128 limit = static_cast<i128>(1) << (bits - 1);
   return v.lo >= -limit && v.hi < limit;
@@ -170,6 +215,14 @@ void ConvolutionSums(const Params& p, const NodeFacts& facts, const Tensor& x, c
   constexpr int64_t kFew = 4;
   const bool by_columns = geo.group_out() >= kFew;
   const bool lanes32 = FitsBits(facts.bounds->Named("part"), 32) && FitsBits(facts.input, 32);
+  if (!by_columns && PlanesSuit(geo)) {
+    if (lanes32) {
+      ByPlanes<int32_t, int32_t>(geo, x.data.data(), AddScaled32, acc->data());
+    } else {
+      ByPlanes<int64_t, int64_t>(geo, x.data.data(), AddScaled64, acc->data());
+    }
+    return;
+  }
   if (!lanes32) {
     if (by_columns) {
       ByColumns<int32_t, int64_t, int64_t>(geo, p.w.data(), x.data.data(), DotRows64, acc->data());

@@ -5,25 +5,43 @@
 namespace helx::ops {
 namespace {
 
-int64_t Rqb(const Params& p, size_t i, int64_t acc) {
-  const i128 product = static_cast<i128>(acc) * p.mult[i];
-  const i128 q = RoundShift(p.rounding(), product, static_cast<int>(p.shift[i]));
-  return static_cast<int64_t>(q + p.post_bias[i]);
+// The rqb of a channel's elements, in T = int64_t where the certificate shows that it holds the
+// product and its rounding, else in i128.
+template <typename T>
+void RequantPlane(const Params& p, size_t record, const int64_t* acc, int64_t count, int64_t* y) {
+  const int64_t mult = p.mult[record];
+  const int64_t post_bias = p.post_bias[record];
+  const int shift = static_cast<int>(p.shift[record]);
+  const Rounding rounding = p.rounding();
+  for (int64_t i = 0; i < count; ++i) {
+    const T q = RoundShiftIn<T>(rounding, static_cast<T>(acc[i]) * mult, shift);
+    y[i] = static_cast<int64_t>(q + post_bias);
+  }
 }
 
 // The rqb of every element, channel by channel.
-void RequantChannels(const Params& p, const Shape& shape, const std::vector<int64_t>& acc,
-                     std::vector<int64_t>* y) {
+void RequantChannels(const Params& p, const NodeFacts& facts, const Shape& shape,
+                     const std::vector<int64_t>& acc, std::vector<int64_t>* y) {
+  constexpr i128 kNarrow = static_cast<i128>(1) << 62;
+  const Interval product = facts.bounds->Named("p");
+  const bool narrow = product.lo >= -kNarrow && product.hi <= kNarrow &&
+                      *std::max_element(p.shift.begin(), p.shift.end()) <= 62;
   const int64_t plane = shape.h * shape.w;
   for (int64_t c = 0; c < shape.c; ++c) {
     const size_t record = p.n == 1 ? 0 : c;
-    for (int64_t i = c * plane; i < (c + 1) * plane; ++i) (*y)[i] = Rqb(p, record, acc[i]);
+    const int64_t* from = acc.data() + c * plane;
+    int64_t* to = y->data() + c * plane;
+    if (narrow) {
+      RequantPlane<int64_t>(p, record, from, plane, to);
+    } else {
+      RequantPlane<i128>(p, record, from, plane, to);
+    }
   }
 }
 
 void Conv(const Params& p, const NodeFacts& facts, const Tensor& x, Tensor* y) {
   ConvolutionSums(p, facts, x, y->shape, &y->data);
-  RequantChannels(p, y->shape, y->data, &y->data);
+  RequantChannels(p, facts, y->shape, y->data, &y->data);
 }
 
 // The contribution of input channel i to output channel o: every tap is scattered to the output
@@ -46,13 +64,13 @@ void ScatterTaps(const Params& p, const Tensor& x, int64_t i, int64_t o, Tensor*
   }
 }
 
-void ConvTranspose(const Params& p, const Tensor& x, Tensor* y) {
+void ConvTranspose(const Params& p, const NodeFacts& facts, const Tensor& x, Tensor* y) {
   const int64_t plane = y->shape.h * y->shape.w;
   for (int64_t o = 0; o < p.cout; ++o) {
     std::fill_n(y->data.begin() + o * plane, plane, p.bias[o]);
     for (int64_t i = 0; i < p.cin; ++i) ScatterTaps(p, x, i, o, y);
   }
-  RequantChannels(p, y->shape, y->data, &y->data);
+  RequantChannels(p, facts, y->shape, y->data, &y->data);
 }
 
 void Mul(const Params& p, const Tensor& a, const Tensor& b, Tensor* y) {
@@ -215,10 +233,10 @@ bool EvaluateNode(const Node& node, const NodeFacts& facts, const std::vector<co
       Conv(p, facts, x, y);
       return true;
     case Op::kConvTranspose:
-      ConvTranspose(p, x, y);
+      ConvTranspose(p, facts, x, y);
       return true;
     case Op::kRescale:
-      RequantChannels(p, x.shape, x.data, &y->data);
+      RequantChannels(p, facts, x.shape, x.data, &y->data);
       return true;
     case Op::kAdd:
       for (size_t i = 0; i < y->data.size(); ++i) y->data[i] = x.data[i] + args[1]->data[i];

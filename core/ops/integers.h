@@ -28,11 +28,13 @@ inline constexpr int kRoundings = 4;
 // "floor", "half_up", "half_away", "half_even".
 std::string_view RoundingName(Rounding rounding);
 
-// R(rounding, p, shift) of section 2.2; 0 <= shift <= 63, |p| <= 2^126 + 2^65.
-inline i128 RoundShift(Rounding rounding, i128 p, int shift) {
+// R(rounding, p, shift) of section 2.2, 0 <= shift <= 63, in T = i128 with |p| <= 2^126 + 2^65, or
+// in T = int64_t with shift <= 62 and |p| <= 2^62.
+template <typename T>
+inline T RoundShiftIn(Rounding rounding, T p, int shift) {
   if (shift == 0) return p;
-  const i128 half = static_cast<i128>(1) << (shift - 1);
-  const i128 floor = p >> shift;
+  const T half = static_cast<T>(1) << (shift - 1);
+  const T floor = p >> shift;
   switch (rounding) {
     case Rounding::kFloor:
       return floor;
@@ -41,12 +43,16 @@ inline i128 RoundShift(Rounding rounding, i128 p, int shift) {
     case Rounding::kHalfAway:
       return p < 0 ? -((-p + half) >> shift) : (p + half) >> shift;
     case Rounding::kHalfEven: {
-      const i128 rest = p - floor * (static_cast<i128>(1) << shift);
+      const T rest = p - floor * (static_cast<T>(1) << shift);
       const bool up = rest > half || (rest == half && (floor & 1) != 0);
       return up ? floor + 1 : floor;
     }
   }
   return floor;
+}
+
+inline i128 RoundShift(Rounding rounding, i128 p, int shift) {
+  return RoundShiftIn<i128>(rounding, p, shift);
 }
 
 // rdiv of section 2.3: n/d rounded half away from zero; d >= 1, |n| <= 2^125.

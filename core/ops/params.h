@@ -80,19 +80,21 @@ bool VisitRequants(Params& p, V& v) {
                    p.n);
 }
 
+// The inputs a group sums. A writer may be given a graph of no groups, for a reader to refuse.
+inline int64_t GroupInputs(const Params& p) { return p.groups == 0 ? 0 : p.cin / p.groups; }
+
 template <typename V>
 bool VisitConv(Params& p, V& v) {
   return v.Number("cin", p.cin, Width::kU32, 1, kMaxDim) &&
          v.Number("cout", p.cout, Width::kU32, 1, kMaxDim) &&
          v.Number("groups", p.groups, Width::kU32, 1, kMaxDim) &&
-         v.Require(p.cin % p.groups == 0 && p.cout % p.groups == 0) && VisitWindow(p, v, true) &&
-         VisitPads(p, v, 255) &&
-         v.Require(p.cout * (p.cin / p.groups) * p.kh * p.kw <= kMaxWeights) &&
+         v.Require(p.groups != 0 && p.cin % p.groups == 0 && p.cout % p.groups == 0) &&
+         VisitWindow(p, v, true) && VisitPads(p, v, 255) &&
+         v.Require(p.cout * GroupInputs(p) * p.kh * p.kw <= kMaxWeights) &&
          VisitRounding(p, v) && v.Count("n", p.n, kMaxDim, "mult") &&
          v.Require(p.n == 1 || p.n == p.cout) && VisitRequants(p, v) &&
          v.Array("bias", p.bias, p.cout, Width::kI64, kI64Min, kI64Max) &&
-         v.Array("w", p.w, p.cout * (p.cin / p.groups) * p.kh * p.kw, Width::kI32, kI32Min,
-                 kI32Max);
+         v.Array("w", p.w, p.cout * GroupInputs(p) * p.kh * p.kw, Width::kI32, kI32Min, kI32Max);
 }
 
 template <typename V>

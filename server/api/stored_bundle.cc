@@ -33,11 +33,12 @@ class StoredSource : public BundleSource {
     return paths;
   }
 
-  absl::StatusOr<std::string> Read(const std::string& path) const override {
+  absl::StatusOr<std::string> Read(const std::string& path,
+                                   int64_t most_bytes) const override {
     if (path == "manifest.json") return manifest_text_;
     const Artifact* artifact = manifest_.Find(path);
     if (artifact == nullptr) return NotFound("the bundle has no file " + path);
-    auto content = blobs_->Read(instance_, artifact->digest, kBlobLimitBytes);
+    auto content = blobs_->Read(instance_, artifact->digest, most_bytes);
     if (absl::IsDataLoss(content.status())) blobs_->Discard(instance_, artifact->digest);
     if (absl::IsNotFound(content.status())) {
       return DataLoss("artifact_missing: " + path + " is gone from the store");

@@ -3,12 +3,19 @@
 #include <algorithm>
 
 #include "core/model/reader.h"
+#include "worker/engine/dead_channels.h"
+#include "worker/engine/placer.h"
+#include "worker/target/linker_script.h"
 
 namespace helx::engine {
 namespace {
 
 using model::Subgraph;
 using model::Tensor;
+
+// Calls of subgraphs within one another, and steps in total: beyond what any real model holds, and small enough to end.
+constexpr size_t kMaxDepth = 16;
+constexpr size_t kMaxSteps = 100'000;
 
 std::string TensorSubject(const Subgraph& graph, int32_t number) {
   const std::string& name = graph.tensors[number].name;
@@ -41,126 +48,129 @@ void DescribeInterface(const Subgraph& graph, const std::vector<int32_t>& number
   }
 }
 
-// The steps between which each tensor must keep its content; -1 is before the first.
-struct Lifetime {
-  int32_t first = 0;
-  int32_t last = -2;  // below `first`: never touched
-};
-
-std::vector<Lifetime> Lifetimes(const Subgraph& graph) {
-  std::vector<Lifetime> lifetimes(graph.tensors.size());
-  auto touch = [&](int32_t number, int32_t step) {
-    Lifetime& l = lifetimes[number];
-    if (l.last < l.first) l = {step, step};
-    l.last = std::max(l.last, step);
-  };
-  for (int32_t number : graph.inputs) touch(number, -1);
-  for (size_t i = 0; i < graph.operators.size(); ++i) {
-    for (int32_t number : graph.operators[i].outputs) touch(number, static_cast<int32_t>(i));
-    for (int32_t number : graph.operators[i].inputs) {
-      if (number >= 0) touch(number, static_cast<int32_t>(i));
-    }
+// The subgraphs an operator runs; numbers are as stored, not yet checked.
+std::vector<int32_t> CalleesOf(const model::Operator& op) {
+  if (const auto* branch = op.options.AsIfOptions(); branch != nullptr) {
+    return {branch->then_subgraph_index, branch->else_subgraph_index};
   }
-  const int32_t end = static_cast<int32_t>(graph.operators.size());
-  for (int32_t number : graph.outputs) touch(number, end);
-  return lifetimes;
+  if (const auto* loop = op.options.AsWhileOptions(); loop != nullptr) {
+    return {loop->cond_subgraph_index, loop->body_subgraph_index};
+  }
+  if (const auto* once = op.options.AsCallOnceOptions(); once != nullptr) {
+    return {once->init_subgraph_index};
+  }
+  return {};
 }
 
-// Gives every tensor a place: constants in the pool, the others in buffers that views and in-place operators share.
-class Placer {
+// Checks the operators of a subgraph and, at their first call, those of the subgraphs it runs.
+class Checker {
  public:
-  Placer(const Subgraph& graph, Program* program)
-      : graph_(graph), program_(program), lifetimes_(Lifetimes(graph)) {}
+  Checker(const Program& program, std::vector<Violation>* violations)
+      : program_(program),
+        violations_(violations),
+        state_(program.model().subgraphs.size(), State::kUnseen) {}
 
-  void Run() {
-    program_->places.assign(graph_.tensors.size(), Place{});
-    for (int32_t number : graph_.inputs) OwnBuffer(number);
-    for (Step& step : program_->steps) PlaceOperator(step);
-    for (int32_t number : graph_.outputs) PlaceConstant(number);
-    std::vector<size_t> scratch_of(program_->steps.size(), SIZE_MAX);
-    for (size_t i = 0; i < program_->steps.size(); ++i) {
-      const Step& step = program_->steps[i];
-      if (step.lowering.scratch_bytes == 0) continue;
-      scratch_of[i] = program_->buffers.size();
-      const int32_t at = static_cast<int32_t>(step.op);
-      program_->buffers.push_back({step.lowering.scratch_bytes, at, at, 0});
-      program_->scratch_bytes = std::max(program_->scratch_bytes, step.lowering.scratch_bytes);
+  void Run(size_t subgraph, size_t depth) {
+    state_[subgraph] = State::kOpen;
+    const Subgraph& graph = program_.model().subgraphs[subgraph];
+    for (size_t i = 0; i < graph.operators.size() && violations_->size() < kMaxViolations; ++i) {
+      if (program_.prepared.folded[subgraph][i]) continue;
+      CheckOperator(OperatorView(program_.model(), subgraph, i, &program_.resources), violations_);
+      for (int32_t callee : CalleesOf(graph.operators[i])) Follow(subgraph, i, callee, depth);
     }
-    program_->arena_bytes = PlanArena(&program_->buffers);
-    for (Place& place : program_->places) {
-      if (place.kind == Place::Kind::kArena) place.offset = program_->buffers[place.buffer].offset;
-    }
-    for (size_t i = 0; i < scratch_of.size(); ++i) {
-      if (scratch_of[i] != SIZE_MAX) {
-        program_->steps[i].scratch_offset = program_->buffers[scratch_of[i]].offset;
-      }
-    }
+    state_[subgraph] = State::kDone;
   }
 
  private:
-  void OwnBuffer(int32_t number) {
-    const Lifetime& life = lifetimes_[number];
-    program_->places[number] = {Place::Kind::kArena, 0,
-                                static_cast<int32_t>(program_->buffers.size())};
-    program_->buffers.push_back(
-        {model::ByteSize(graph_.tensors[number]), life.first, life.last, 0});
-  }
+  enum class State { kUnseen, kOpen, kDone };
 
-  void PlaceConstant(int32_t number) {
-    const Tensor& tensor = graph_.tensors[number];
-    if (tensor.is_constant) {
-      program_->places[number] = {Place::Kind::kConstant, program_->constants.Add(tensor.data), -1};
-    }
-  }
-
-  void PlaceOperator(Step& step) {
-    // Only constants that a call takes as a tensor; the others are inside parameter blocks.
-    for (const Argument& argument : step.lowering.arguments) {
-      if (argument.kind == Argument::Kind::kTensor) PlaceConstant(argument.tensor);
-    }
-    for (const Alias& alias : step.lowering.aliases) {
-      if (TryShare(alias, static_cast<int32_t>(step.op)) && alias.kind == Alias::Kind::kView) {
-        step.elided = true;
-      }
-    }
-    for (int32_t number : graph_.operators[step.op].outputs) {
-      if (program_->places[number].kind == Place::Kind::kNone) OwnBuffer(number);
+  void Follow(size_t subgraph, size_t op, int32_t callee, size_t depth) {
+    // CheckOperator has refused numbers that are out of range.
+    if (callee < 0 || static_cast<size_t>(callee) >= state_.size()) return;
+    if (state_[callee] == State::kOpen || depth == kMaxDepth) {
+      violations_->push_back(
+          {"unsupported_operator",
+           OperatorSubject(OperatorView(program_.model(), subgraph, op)),
+           "subgraph " + std::to_string(callee) +
+               (depth == kMaxDepth ? " would be nested too deeply; at most " +
+                                         std::to_string(kMaxDepth) + " levels are allowed"
+                                   : " calls itself; recursion is not supported")});
+    } else if (state_[callee] == State::kUnseen) {
+      Run(static_cast<size_t>(callee), depth + 1);
     }
   }
 
-  // Puts the output into the input's buffer if nothing is lost by it.
-  bool TryShare(const Alias& alias, int32_t step) {
-    const Place input = program_->places[alias.input];
-    if (input.kind != Place::Kind::kArena ||
-        program_->places[alias.output].kind != Place::Kind::kNone) {
-      return false;
-    }
-    PlannedBuffer& buffer = program_->buffers[input.buffer];
-    if (alias.kind == Alias::Kind::kInPlace && buffer.last > step) return false;
-    buffer.last = std::max(buffer.last, lifetimes_[alias.output].last);
-    buffer.bytes = std::max(buffer.bytes, model::ByteSize(graph_.tensors[alias.output]));
-    program_->places[alias.output] = input;
-    return true;
+  const Program& program_;
+  std::vector<Violation>* violations_;
+  std::vector<State> state_;
+};
+
+// Lowers the primary subgraph and a copy of every subgraph for each place it is called from.
+class Lowerer {
+ public:
+  Lowerer(Program* program, const target::Board& board) : program_(program), board_(board) {}
+
+  // Whether the steps were few enough.
+  bool Run() {
+    AddFrame(0);
+    return steps_ <= kMaxSteps;
   }
 
-  const Subgraph& graph_;
+ private:
+  size_t AddFrame(size_t subgraph) {
+    const size_t number = program_->frames.size();
+    program_->frames.emplace_back();
+    Frame frame;
+    frame.subgraph = subgraph;
+    frame.begin = time_++;
+    const Subgraph& graph = program_->model().subgraphs[subgraph];
+    for (size_t i = 0; i < graph.operators.size() && steps_ <= kMaxSteps; ++i) {
+      if (program_->prepared.folded[subgraph][i]) continue;
+      ++steps_;
+      const OperatorView view(program_->model(), subgraph, i, &program_->resources);
+      Step step;
+      step.op = i;
+      step.lowering = FindOperator(view)->lower({view, board_, &program_->constants});
+      step.start = time_++;
+      for (size_t callee : step.lowering.callees) step.callees.push_back(AddFrame(callee));
+      step.end = step.callees.empty() ? step.start : time_++;
+      frame.steps.push_back(std::move(step));
+    }
+    frame.end = time_++;
+    program_->frames[number] = std::move(frame);
+    return number;
+  }
+
   Program* program_;
-  const std::vector<Lifetime> lifetimes_;
+  const target::Board& board_;
+  int32_t time_ = -1;  // so that the primary subgraph's operators count from 0
+  size_t steps_ = 0;
 };
 
 void CheckFit(const Program& program, const target::Board& board,
               std::vector<Violation>* violations) {
-  auto check = [&](const char* what, int64_t bytes, std::string_view region_name) {
-    const target::MemoryRegion* region = target::FindRegion(board, region_name);
-    if (region == nullptr || bytes <= static_cast<int64_t>(region->bytes)) return;
-    violations->push_back({"does_not_fit", "region " + std::string(region_name),
+  auto fits = [&](int64_t weights, int64_t arena) {
+    return !target::Placements(board, static_cast<uint64_t>(weights), static_cast<uint64_t>(arena))
+                .empty();
+  };
+  auto refuse = [&](const char* what, int64_t bytes, std::string_view preferred) {
+    const target::MemoryRegion* largest = target::FindRegion(board, preferred);
+    for (const target::MemoryRegion& region : board.regions) {
+      if (region.name != board.data_region && region.bytes > largest->bytes) largest = &region;
+    }
+    const std::string name(largest->name);
+    violations->push_back({"does_not_fit", "region " + name,
                            std::string(what) + " take " + std::to_string(bytes) + " bytes, but " +
-                               std::string(region_name) + " of " + std::string(board.platform) +
-                               " has " + std::to_string(region->bytes) +
+                               name + ", the largest memory of " + std::string(board.platform) +
+                               " for them, has " + std::to_string(largest->bytes) +
                                "; use a smaller model or another platform"});
   };
-  check("activations and scratch memory", program.arena_bytes, board.arena_region);
-  check("constants", static_cast<int64_t>(program.constants.bytes().size()), board.weights_region);
+  const int64_t arena = program.arena_bytes + program.variable_bytes;
+  const auto weights = static_cast<int64_t>(program.constants.bytes().size());
+  if (!fits(0, arena)) {
+    refuse("activations, scratch memory and variables", arena, board.arena_region);
+  }
+  if (!fits(weights, 0)) refuse("constants", weights, board.weights_region);
 }
 
 }  // namespace
@@ -174,25 +184,28 @@ std::optional<Program> BuildProgram(std::span<const uint8_t> bytes, const target
     return std::nullopt;
   }
   Program program;
-  program.model = *std::move(read);
-  const Subgraph& graph = program.model.primary();
+  program.prepared = PrepareModel(*std::move(read));
+  program.resources = Resources::Of(program.model());
+  const Subgraph& graph = program.model().primary();
   if (graph.outputs.empty()) {
     violations->push_back({"malformed_model", "subgraph 0", "has no outputs; at least one is needed"});
   }
   DescribeInterface(graph, graph.inputs, "input", &program.interface.inputs, violations);
   DescribeInterface(graph, graph.outputs, "output", &program.interface.outputs, violations);
-  for (size_t i = 0; i < graph.operators.size() && violations->size() < kMaxViolations; ++i) {
-    CheckOperator(OperatorView(program.model, 0, i), violations);
-  }
+  Checker(program, violations).Run(0, 0);
   if (violations->size() > kMaxViolations) violations->resize(kMaxViolations);
   if (!violations->empty()) return std::nullopt;
 
-  for (size_t i = 0; i < graph.operators.size(); ++i) {
-    const OperatorView view(program.model, 0, i);
-    program.steps.push_back(
-        {i, FindOperator(view.op().code)->lower({view, board, &program.constants})});
+  // Helium and DSP kernels compute four channels at once.
+  RemoveDeadChannels(program.prepared.model, 0, program.prepared.folded[0],
+                     board.isa == target::Isa::kPortable ? 1 : 4, &program.prepared.storage);
+  if (!Lowerer(&program, board).Run()) {
+    violations->push_back({"does_not_fit", "subgraph 0",
+                           "more than " + std::to_string(kMaxSteps) +
+                               " operators, those of called subgraphs counted at every call"});
+    return std::nullopt;
   }
-  Placer(graph, &program).Run();
+  PlaceTensors(&program);
   CheckFit(program, board, violations);
   if (!violations->empty()) return std::nullopt;
   return program;

@@ -6,9 +6,27 @@
 namespace helx::engine {
 namespace {
 
+// Entries of one operator in the order in which they are asked; those that take everything come last.
 const OperatorEntry* const kEntries[] = {
-    &kAdd,     &kAveragePool2d, &kConv2d, &kDepthwiseConv2d, &kDequantize, &kFullyConnected,
-    &kReshape, &kSoftmax,       &kMean,   &kLogSoftmax,      &kQuantize,
+    &kAbs, &kAdd, &kArgMax, &kArgMin, &kAssignVariable, &kAtan2, &kAveragePool2d, &kBatchMatmul,
+    &kBatchToSpace, &kBitwiseXor, &kBroadcastTo, &kCallOnce, &kCast, &kCeil, &kConcatenation,
+    &kConv2dFloat, &kConv2dHybrid, &kConv2dInt16, &kConv2dUint8, &kCos, &kCumsum, &kDepthToSpace,
+    &kDepthwiseConv2dFloat, &kDepthwiseConv2dHybrid, &kDepthwiseConv2dInt16,
+    &kDepthwiseConv2dUint8, &kDequantize, &kDiv, &kDynamicUpdateSlice, &kElu, &kEmbeddingLookup,
+    &kEqual, &kExp, &kExpandDims, &kFill, &kFloor, &kFloorDiv, &kFloorMod, &kFullyConnectedFloat,
+    &kFullyConnectedHybrid, &kFullyConnectedInt16, &kFullyConnectedUint8, &kGather, &kGatherNd,
+    &kGelu, &kGreater, &kGreaterEqual, &kHardSwish, &kIf, &kL2Normalization, &kL2Pool2d,
+    &kLeakyRelu, &kLess, &kLessEqual, &kLog, &kLogSoftmax, &kLogicalAnd, &kLogicalNot,
+    &kLogicalOr, &kLogistic, &kLstm, &kLstmFloat, &kMaxPool2d, &kMaximum, &kMean, &kMinimum,
+    &kMirrorPad, &kMul, &kNeg, &kNotEqual, &kOneHot, &kPack, &kPad, &kPadV2, &kPow, &kPrelu,
+    &kQuantize, &kReadVariable, &kReduceAll, &kReduceAny, &kReduceMax, &kReduceMin, &kReduceProd,
+    &kRelu, &kRelu0To1, &kRelu6, &kReluN1To1, &kReshape, &kResizeBilinear, &kResizeNearest,
+    &kReverse, &kReverseSequence, &kRightShift, &kRound, &kRsqrt, &kScatterNd, &kSelect,
+    &kSelectV2, &kSequenceLstm, &kSequenceLstmFloat, &kSign, &kSin, &kSlice, &kSoftmax,
+    &kSpaceToBatch, &kSpaceToDepth, &kSplit, &kSplitV, &kSqrt, &kSquare, &kSquaredDifference,
+    &kSqueeze, &kStridedSlice, &kSub, &kSum, &kSvdf, &kSvdfFloat, &kTanh, &kTile, &kTranspose,
+    &kTransposeConvFloat, &kTransposeConvInt16, &kTransposeConvInt8, &kUnpack, &kVarHandle,
+    &kWhile, &kZerosLike, &kConv2d, &kDepthwiseConv2d, &kFullyConnected,
 };
 
 std::string TensorSubject(const OperatorView& view, int32_t number) {
@@ -17,17 +35,23 @@ std::string TensorSubject(const OperatorView& view, int32_t number) {
 }
 
 // What no entry has to think about: sparse, string and empty tensors.
-void CheckTensor(Preflight& preflight, int32_t number) {
+void CheckTensor(Preflight& preflight, int32_t number, bool takes_resources) {
   const model::Tensor& tensor = preflight.view().graph().tensors[number];
   const std::string subject = TensorSubject(preflight.view(), number);
   if (tensor.is_sparse) {
     preflight.Refuse("unsupported_tensor",
                      subject + " is sparse; only dense tensors can be built");
   }
+  if (takes_resources && tensor.type == model::TensorType::RESOURCE) return;
   if (!model::ElementBits(tensor.type)) {
     preflight.Refuse("unsupported_dtype", subject + " is of type " +
                                               std::string(model::TensorTypeName(tensor.type)) +
                                               ", which no kernel takes");
+  }
+  if (model::ElementBits(tensor.type).value_or(8) % 8 != 0) {
+    preflight.Refuse("unsupported_dtype",
+                     subject + " is of type " + std::string(model::TensorTypeName(tensor.type)) +
+                         "; packed types are only allowed for constants of 4 bits");
   }
   if (model::ElementCount(tensor) == 0 && !tensor.is_constant) {
     preflight.Refuse("unsupported_shape", subject + " is " + model::TensorText(tensor) +
@@ -35,29 +59,61 @@ void CheckTensor(Preflight& preflight, int32_t number) {
   }
 }
 
+bool Names(const OperatorEntry& entry, const model::Operator& op) {
+  return entry.code == op.code &&
+         (op.code != model::BuiltinOperator::CUSTOM || entry.custom_name == op.custom_name);
+}
+
+// What the operator's entries take, for a refusal; empty when there is none.
+std::string SupportOf(const model::Operator& op) {
+  std::string text;
+  for (const OperatorEntry* entry : kEntries) {
+    if (Names(*entry, op)) text += (text.empty() ? "" : "; ") + std::string(entry->support);
+  }
+  return text;
+}
+
+// "float16, int8 → float32".
+std::string OperandTypes(const OperatorView& view) {
+  std::string text;
+  for (size_t i = 0; i < view.input_count(); ++i) {
+    if (view.input(i) == nullptr) continue;
+    text += (text.empty() ? "" : ", ") + std::string(model::TensorTypeName(view.input(i)->type));
+  }
+  text += " → ";
+  for (size_t i = 0; i < view.output_count(); ++i) {
+    text += (i == 0 ? "" : ", ") + std::string(model::TensorTypeName(view.output(i).type));
+  }
+  return text;
+}
+
 }  // namespace
 
-const OperatorEntry* FindOperator(model::BuiltinOperator code) {
+const OperatorEntry* FindOperator(const OperatorView& view) {
   for (const OperatorEntry* entry : kEntries) {
-    if (entry->code == code) return entry;
+    if (Names(*entry, view.op()) && (entry->takes == nullptr || entry->takes(view))) return entry;
   }
   return nullptr;
 }
 
 std::vector<const OperatorEntry*> AllOperators() {
   std::vector<const OperatorEntry*> entries(std::begin(kEntries), std::end(kEntries));
-  std::sort(entries.begin(), entries.end(), [](const OperatorEntry* a, const OperatorEntry* b) {
-    return a->code < b->code;
-  });
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const OperatorEntry* a, const OperatorEntry* b) {
+                     return a->code != b->code ? a->code < b->code
+                                               : a->custom_name < b->custom_name;
+                   });
   return entries;
+}
+
+std::string OperatorSubject(const OperatorView& view) {
+  return (view.subgraph() == 0 ? "" : "subgraph " + std::to_string(view.subgraph()) + ", ") +
+         "operator " + std::to_string(view.index()) + " (" + model::OperatorText(view.op()) + ")";
 }
 
 bool Preflight::Refuse(std::string code, std::string message) {
   ok_ = false;
-  violations_->push_back({std::move(code),
-                          "operator " + std::to_string(view_.index()) + " (" +
-                              model::OperatorText(view_.op()) + ")",
-                          std::move(message)});
+  violations_->push_back({std::move(code), OperatorSubject(view_), std::move(message)});
   return false;
 }
 
@@ -68,10 +124,13 @@ std::string LowerContext::ConstantAt(std::string_view c_type, int64_t offset) {
 void CheckOperator(const OperatorView& view, std::vector<Violation>* violations) {
   Preflight preflight(view, violations);
   const model::Operator& op = view.op();
-  const OperatorEntry* entry = FindOperator(op.code);
+  const OperatorEntry* entry = FindOperator(view);
   if (entry == nullptr) {
+    const std::string known = SupportOf(op);
     preflight.Refuse("unsupported_operator",
-                     "the builtin engine has no kernel for it; docs/operators.md lists those it has");
+                     known.empty() ? "the builtin engine has no kernel for it; docs/operators.md "
+                                     "lists those it has"
+                                   : OperandTypes(view) + " is not supported; these are: " + known);
     return;
   }
   if (op.version < 1 || op.version > entry->max_version) {
@@ -80,9 +139,9 @@ void CheckOperator(const OperatorView& view, std::vector<Violation>* violations)
                                                  std::to_string(entry->max_version) + " are");
   }
   for (int32_t number : op.inputs) {
-    if (number >= 0) CheckTensor(preflight, number);
+    if (number >= 0) CheckTensor(preflight, number, entry->takes_resources);
   }
-  for (int32_t number : op.outputs) CheckTensor(preflight, number);
+  for (int32_t number : op.outputs) CheckTensor(preflight, number, entry->takes_resources);
   if (preflight.ok()) entry->check(preflight);
 }
 
@@ -90,22 +149,19 @@ std::string OperatorsMarkdown() {
   std::string text =
       "# Operators of the builtin engine\n\n"
       "Generated from the operator registry (`worker/engine/ops`). A model that needs anything else is refused when it is\n"
-      "frozen, with the operator's index and the reason. Every platform runs every row, with the same integers.\n\n"
+      "frozen, with the operator's index and the reason. Every platform runs every row, with the same integers.\n"
+      "CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED, ADD of equal shapes, AVERAGE_POOL_2D (Helium), SVDF and\n"
+      "UNIDIRECTIONAL_SEQUENCE_LSTM of integers have code of their own for Helium (corstone-300) and for the DSP extension\n"
+      "(mps2-m33, mps2-m7, mps2-m4); everything else is portable C on every core.\n\n"
       "| operator | versions | dtypes and quantisation |\n|---|---|---|\n";
   for (const OperatorEntry* entry : AllOperators()) {
-    text += "| " + std::string(model::OperatorName(entry->code)) + " | 1–" +
-            std::to_string(entry->max_version) + " | " + std::string(entry->support) + " |\n";
+    text += "| " +
+            (entry->custom_name.empty() ? std::string(model::OperatorName(entry->code))
+                                        : "CUSTOM " + std::string(entry->custom_name)) +
+            " | 1–" + std::to_string(entry->max_version) + " | " + std::string(entry->support) +
+            " |\n";
   }
   return text;
-}
-
-target::Isa KernelIsa(const target::Board& board) {
-#ifdef HELX_VARIANT_KERNELS
-  return board.isa;
-#else
-  (void)board;
-  return target::Isa::kPortable;
-#endif
 }
 
 }  // namespace helx::engine

@@ -12,7 +12,7 @@
 #include <arm_mve.h>
 #endif
 
-/* memcpy and memset for runs of a few dozen bytes at any alignment, which the C library does byte by byte. */
+/* memmove to lower addresses and memset, for runs of a few dozen bytes at any alignment, which the C library does byte by byte. */
 static inline void helx_copy_bytes(int8_t* to, const int8_t* from, int32_t bytes) {
 #if defined(__ARM_FEATURE_MVE)
   /* Written out: gcc 12 surrounds the tail-predicated loop with moves. */

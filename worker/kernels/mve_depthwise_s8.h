@@ -1,7 +1,7 @@
 /* int8 DEPTHWISE_CONV_2D with one output channel per input channel, for Helium: 16 channels at a time, NHWC.
  *
  * Products of two taps are added in 16 bits before they are widened. That is exact unless both weights are -128: the packer
- * (worker/engine/pack/mve.h) refuses such filters. Taps are paired in row-major order for 3x3 filters (0,1) (2,3) (4,5) (6,7) 8;
+ * (worker/engine/ops/mve.cc) refuses such filters. Taps are paired in row-major order for 3x3 filters (0,1) (2,3) (4,5) (6,7) 8;
  * within each filter row for others, (0,1) (2,3) ... and the last alone if the width is odd.
  *
  * Filters are packed in blocks of 16 output bytes. With stride 1 an output row is one run of bytes, in which block b holds bytes

@@ -1,6 +1,6 @@
 /* int8 FULLY_CONNECTED for Helium: one row of activations by eight filters at a time.
  *
- * Filters are packed as a stream (worker/engine/pack/mve.h writes it), out_depth rounded up to eights with zero filters. Per
+ * Filters are packed as a stream (worker/engine/ops/mve.cc writes it), out_depth rounded up to eights with zero filters. Per
  * eight outputs c..c+7, in the order e = (c, c+2, c+4, c+6), o = (c+1, c+3, c+5, c+7):
  *
  *   K/16 times 8 * 16 int8: 16 weights of each filter   K = in_depth, rounded up to 16 with zero weights

@@ -1,6 +1,6 @@
 /* int8 matrix product for Helium: four rows of activations by all filters, requantised. Cortex-M55 and later.
  *
- * Filters are packed as a stream (worker/engine/pack/mve.h writes it, this is the definition). Output channels are taken in
+ * Filters are packed as a stream (worker/engine/ops/mve.cc writes it, this is the definition). Output channels are taken in
  * quads c..c+3, in the order of two pairs (c, c+2), (c+1, c+3); out_c is rounded up to quads with zero filters. Per pair:
  *
  *   K/16 times { 16 int8 of the first filter, 16 int8 of the second }   K = depth, rounded up to 16 with zero weights

@@ -1,4 +1,4 @@
-#include "helx_kernels.h"
+#include "helx_layers.h"
 #include "helx_window.h"
 
 #if defined(__ARM_FEATURE_MVE)
@@ -9,7 +9,7 @@ static inline int32_t average(int32_t sum, int32_t count) {
 }
 
 /* Eight channels, or fewer, of one window that lies inside the image. */
-static inline void eight(const helx_pool_s8_params* p, const int8_t* v, int32_t rows,
+static inline void eight(const helx_pool_params* p, const int8_t* v, int32_t rows,
                          int32_t columns, int32_t channels, int8_t* output) {
   const mve_pred16_t some = vctp16q((uint32_t)channels);
   const int32_t row_skip = (p->in_w - columns) * p->channels;
@@ -27,7 +27,7 @@ static inline void eight(const helx_pool_s8_params* p, const int8_t* v, int32_t 
   }
 }
 
-void helx_mve_average_pool_s8(const helx_pool_s8_params* p, const int8_t* input, int8_t* output) {
+void helx_mve_average_pool_s8(const helx_pool_params* p, const int8_t* input, int8_t* output) {
   for (int32_t batch = 0; batch < p->batches; ++batch) {
     for (int32_t y = 0; y < p->out_h; ++y) {
       const int32_t origin_y = y * p->stride_h - p->pad_h;

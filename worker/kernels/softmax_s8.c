@@ -1,7 +1,6 @@
 #include "helx_arith.h"
 #include "helx_kernels.h"
 
-
 /* x * 2^bits, saturated. */
 static inline int32_t shift_left_saturating(int32_t x, int32_t bits) {
   const int32_t highest = (int32_t)(0x7fffffffu >> bits);
@@ -33,28 +32,37 @@ static int32_t reciprocal_of_one_plus(int32_t a) {
   return shift_left_saturating(x, 1);
 }
 
-static void row(const helx_softmax_s8_params* p, const int8_t* input, int8_t* output) {
-  int32_t highest = -128;
-  for (int32_t c = 0; c < p->depth; ++c) highest = helx_max(highest, input[c]);
-  int32_t sum = 0; /* Q12.19 */
+/* Defines NAME with outputs of BITS bits from LOWEST on; `exponent` past 31 rounds every quotient to 0. */
+#define HELX_SOFTMAX(NAME, OUT, BITS, LOWEST, HIGHEST)                                        \
+  void NAME(const helx_softmax_s8_params* p, const int8_t* input, OUT* output) {              \
+    for (int32_t r = 0; r < p->rows; ++r, input += p->depth, output += p->depth) {            \
+      int32_t highest = -128;                                                                 \
+      for (int32_t c = 0; c < p->depth; ++c) highest = helx_max(highest, input[c]);           \
+      int32_t headroom;                                                                       \
+      const int32_t scale = reciprocal_of_sum(p, input, highest, &headroom);                  \
+      const int32_t exponent = 12 - headroom + 31 - BITS;                                     \
+      for (int32_t c = 0; c < p->depth; ++c) {                                                \
+        const int32_t difference = highest - input[c];                                        \
+        int32_t y = LOWEST;                                                                   \
+        if (difference < p->table_size && exponent <= 31) {                                   \
+          y += helx_round_shift(helx_high_mul(scale, p->exp_table[difference]), exponent);    \
+        }                                                                                     \
+        output[c] = (OUT)helx_clamp(y, LOWEST, HIGHEST);                                      \
+      }                                                                                       \
+    }                                                                                         \
+  }
+
+/* 1 / sum(exp), and by how many bits the sum in Q12.19 was shifted up to its highest one. */
+static inline int32_t reciprocal_of_sum(const helx_softmax_s8_params* p, const int8_t* input,
+                                        int32_t highest, int32_t* headroom) {
+  int32_t sum = 0;
   for (int32_t c = 0; c < p->depth; ++c) {
     const int32_t difference = highest - input[c];
     if (difference < p->table_size) sum += helx_round_shift(p->exp_table[difference], 12);
   }
-  const int32_t headroom = leading_zeros((uint32_t)sum);
-  const int32_t scale =
-      reciprocal_of_one_plus((int32_t)(((uint32_t)sum << headroom << 1) >> 1));
-  const int32_t exponent = 12 - headroom + 31 - 8; /* at least 23; past 31 every quotient rounds to 0 */
-  for (int32_t c = 0; c < p->depth; ++c) {
-    const int32_t difference = highest - input[c];
-    int32_t y = -128;
-    if (difference < p->table_size && exponent <= 31) {
-      y += helx_round_shift(helx_high_mul(scale, p->exp_table[difference]), exponent);
-    }
-    output[c] = (int8_t)helx_clamp(y, -128, 127);
-  }
+  *headroom = leading_zeros((uint32_t)sum);
+  return reciprocal_of_one_plus((int32_t)(((uint32_t)sum << *headroom << 1) >> 1));
 }
 
-void helx_softmax_s8(const helx_softmax_s8_params* p, const int8_t* input, int8_t* output) {
-  for (int32_t r = 0; r < p->rows; ++r) row(p, input + r * p->depth, output + r * p->depth);
-}
+HELX_SOFTMAX(helx_softmax_s8, int8_t, 8, -128, 127)
+HELX_SOFTMAX(helx_softmax_s8_s16, int16_t, 16, -32768, 32767)

@@ -8,5 +8,7 @@ const [file, folder, ...words] = argv.slice(2);
 const args = [file, ...words.map((word) => word.replace(folder, '/corpus'))];
 const wasi = new WASI({ version: 'preview1', args, preopens: { '/corpus': folder } });
 const module = await WebAssembly.compile(await readFile(file));
-const instance = await WebAssembly.instantiate(module, wasi.getImportObject());
+// Node 18 has no getImportObject.
+const imports = wasi.getImportObject?.() ?? { wasi_snapshot_preview1: wasi.wasiImport };
+const instance = await WebAssembly.instantiate(module, imports);
 exit(wasi.start(instance));

@@ -113,6 +113,14 @@ def certify_external(folder, name, directory, fields):
                            digest=entry["digest"])
 
 
+class _Once(argparse.Action):
+    def __call__(self, parser, namespace, value, option_string=None):
+        if getattr(namespace, self.dest + "_given", False):
+            parser.error(f"{option_string} is given twice")
+        setattr(namespace, self.dest + "_given", True)
+        setattr(namespace, self.dest, value)
+
+
 class _Arguments(argparse.ArgumentParser):
     def error(self, message):
         raise Usage(message)
@@ -142,14 +150,14 @@ def _entry_fields(values):
 
 def command_certify(argv):
     parser = _Arguments(prog="wai_ops_check.py certify", allow_abbrev=False)
-    parser.add_argument("--capability", default="")
-    parser.add_argument("--lowering", default="")
+    parser.add_argument("--capability", action=_Once, default="")
+    parser.add_argument("--lowering", action=_Once, default="")
     parser.add_argument("--member", action="append", default=[], metavar="NAME=PATH")
     parser.add_argument("--whg1", action="append", default=[], metavar="ROLE=PATH")
     parser.add_argument("--field", action="append", default=[], metavar="NAME=INTEGER")
-    parser.add_argument("--profile", choices=PROFILES, default="acc64")
-    parser.add_argument("--out", metavar="CERT")
-    parser.add_argument("--check", metavar="CERT")
+    parser.add_argument("--profile", action=_Once, choices=PROFILES, default="acc64")
+    parser.add_argument("--out", action=_Once, metavar="CERT")
+    parser.add_argument("--check", action=_Once, metavar="CERT")
     args = parser.parse_args(argv)
     if bool(args.member) == bool(args.whg1):
         raise Usage("give --member for a set or --whg1 for graphs, one of the two")

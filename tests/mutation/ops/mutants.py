@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Mutation test of core/ops: mutants.py REPOSITORY WORK [--count N] [--seed S] [--report FILE].
+"""Mutation test of core/ops: mutants.py REPOSITORY BUILD WORK [--count N] [--seed S] [--report FILE].
 
 Enumerates every mutant of the arithmetic, bounds, loader, run, stage operators and lowerings
 (integer constants +-1, comparisons, arithmetic and logical operators, shifts, min/max, roundings),
-samples N by a fixed seed, and for each builds core/ops with the one change and runs
+samples N by a fixed seed, and for each compiles the one changed file, links it with the rest of
+BUILD (where wai-verify and helx_core_ops_test are built from the unchanged sources) and runs
 
   1. `wai-verify vectors verify` on the committed corpus, then
   2. the unit and property tests of core/ops (without the tests of the corpus itself).
 
 A mutant is killed by the first that fails; one that does not compile is replaced by the next in
-the sample's order. WORK keeps objects and results, so that an interrupted run continues.
+the sample's order. WORK keeps the results, so that an interrupted run continues.
 """
 
 import argparse
@@ -19,6 +20,8 @@ import os
 import pathlib
 import random
 import re
+import resource
+import signal
 import subprocess
 import sys
 
@@ -33,7 +36,9 @@ SOURCES = [
     "core/ops/lower/tfq_lower.cc",
 ]
 TESTS = "tests/unit/core/ops"
-FLAGS = ["-std=c++20", "-O0", "-w"]
+FLAGS = ["-std=c++20", "-O0", "-w", "-fPIC", "-fno-exceptions"]
+# Processor time of one run; the unchanged programs need 0.1 s and 5 s.
+SECONDS = 60
 
 # Binary operators as clang-format writes them, with their replacements.
 OPERATORS = {
@@ -52,7 +57,7 @@ WORDS = {
 
 def code_spans(text):
     """Offsets of `text` outside comments, strings, includes and static assertions."""
-    skip = re.compile(r'//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\])+\'|^#[^\n]*|'
+    skip = re.compile(r'//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\])+\'|^#(?:\\\n|[^\n])*|'
                       r'static_assert\([^;]*;', re.M)
     keep, at = [], 0
     for match in skip.finditer(text):
@@ -86,77 +91,85 @@ def mutants_of(path, text):
                     yield (path, begin + match.start(), match.group(1), str(new))
 
 
+def includes_of(repository, source):
+    """The files of this tree that `source` includes, directly or not."""
+    found, left = set(), [source]
+    while left:
+        text = (repository / left.pop()).read_text()
+        for name in re.findall(r'^#include "([^"]+)"', text, re.M):
+            if name not in found and (repository / name).exists():
+                found.add(name)
+                left.append(name)
+    return found
+
+
 class Builder:
-    def __init__(self, repository, work):
+    """Links the programs of a finished build again, with the objects of one changed file."""
+
+    def __init__(self, repository, build, work):
         self.repository = repository
         self.work = work
-        self.objects = work / "objects"
-        self.objects.mkdir(parents=True, exist_ok=True)
-        core = sorted(repository.glob("core/ops/**/*.cc"))
-        client = [p for p in sorted(repository.glob("client/ops/*.cc"))
-                  if p.name not in ("main.cc", "import_tflite.cc")]
-        self.core = [str(p.relative_to(repository)) for p in core]
-        self.shared = [str(p.relative_to(repository)) for p in client]
-        self.main = ["client/ops/main.cc"]
-        self.tests = [str(p.relative_to(repository))
-                      for p in sorted(repository.glob(TESTS + "/*_test.cc"))]
+        self.core = {}
+        for path in sorted((build / "core/ops/CMakeFiles/helx_core_ops.dir").rglob("*.cc.o")):
+            name = str(path.relative_to(build / "core/ops/CMakeFiles/helx_core_ops.dir"))
+            self.core["core/ops/" + name.removesuffix(".o")] = str(path)
+        self.includes = {source: includes_of(repository, source) for source in self.core}
+        self.tests = sorted(map(str, (build / TESTS).rglob("*_test.cc.o")))
+        self.shared = [str(build / "client/ops/libhelx_client_ops.a")]
+        self.main = work / "main.o"
+        if not self.compile(repository / "client/ops/main.cc", self.main, repository):
+            raise SystemExit("client/ops/main.cc does not compile")
+        self.fresh = {}
 
-    def object_of(self, source, folder):
-        return folder / (source.replace("/", "_") + ".o")
-
-    def compile(self, source, folder, include):
-        out = self.object_of(source, folder)
-        base = include if (include / source).exists() else self.repository
+    def compile(self, source, out, include):
         done = subprocess.run(
-            ["g++", *FLAGS, "-I" + str(include), "-I" + str(self.repository),
-             f'-DHELX_SOURCE_DIR="{self.repository}"', '-DHELX_BUILD_DIR=""', "-c",
-             str(base / source), "-o", str(out)],
-            capture_output=True, text=True)
+            ["g++", *FLAGS, "-I" + str(include), "-I" + str(self.repository), "-c", str(source),
+             "-o", str(out)], capture_output=True, text=True)
         return done.returncode == 0
 
-    def prepare(self):
-        for source in self.core + self.shared + self.main + self.tests:
-            if not self.object_of(source, self.objects).exists():
-                assert self.compile(source, self.objects, self.repository), source
-
     def build(self, changed, text):
-        """Links both programs with one source changed; False when it does not compile."""
+        """Compiles what one changed file reaches; False when it does not compile."""
         tree = self.work / "tree"
         subprocess.run(["rm", "-rf", str(tree)], check=True)
         (tree / changed).parent.mkdir(parents=True)
         (tree / changed).write_text(text)
         sources = [changed]
         if changed.endswith(".h"):
-            # Every core source is rebuilt from a copy, so that its includes find the change.
-            sources = self.core
-            for source in self.core:
+            # Each source that includes it is compiled from a copy, so that it finds the change.
+            sources = [source for source in self.core if changed in self.includes[source]]
+            for source in sources:
                 (tree / source).parent.mkdir(parents=True, exist_ok=True)
                 (tree / source).write_text((self.repository / source).read_text())
-        fresh = self.work / "fresh"
-        subprocess.run(["rm", "-rf", str(fresh)], check=True)
-        fresh.mkdir()
+        self.fresh = {}
         for source in sources:
-            if not self.compile(source, fresh, tree):
+            self.fresh[source] = str(tree / (source.replace("/", "_") + ".o"))
+            if not self.compile(tree / source, self.fresh[source], tree):
                 return False
-        def objects(group):
-            return [str(self.object_of(s, fresh if s in sources else self.objects)) for s in group]
-        # Changed objects first: of an inline function's copies the linker keeps the first.
-        core = [str(self.object_of(s, fresh)) for s in sources]
-        core += [o for o in objects(self.core) if o not in core]
-        rest = objects(self.shared)
-        links = [("verify", self.main, []),
-                 ("tests", self.tests, ["-lgtest_main", "-lgtest", "-lpthread", "-lcrypto"])]
-        for name, group, libraries in links:
-            subprocess.run(["g++", "-fuse-ld=mold", "-o", str(self.work / name), *core, *rest,
-                            *objects(group), *libraries], check=True)
         return True
 
+    def link(self, name):
+        """Links "verify" or "tests"; gives the program's path."""
+        # Changed objects first: of an inline function's copies the linker keeps the first.
+        core = [*self.fresh.values(), *(o for s, o in self.core.items() if s not in self.fresh)]
+        group = {"verify": [str(self.main)],
+                 "tests": [*self.tests, "-lgtest_main", "-lgtest", "-lpthread", "-lcrypto"]}[name]
+        program = str(self.work / name)
+        subprocess.run(["g++", "-fuse-ld=mold", "-o", program, *core, *group, *self.shared],
+                       check=True)
+        return program
 
-def run(command, seconds):
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds,
-                              errors="replace")
-    except subprocess.TimeoutExpired:
+
+def limit():
+    # Processor time, not the clock: what else the machine does must not kill a mutant.
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+
+
+def run(*command):
+    """"timeout" or the exit status, and the output."""
+    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=limit,
+                          errors="replace")
+    if done.returncode == -signal.SIGXCPU:
         return "timeout", ""
     return done.returncode, done.stdout + done.stderr
 
@@ -170,14 +183,13 @@ def first_vector(output):
 
 
 def kill(builder):
-    status, output = run([str(builder.work / "verify"), "vectors", "verify",
-                          str(builder.repository / "corpus")], 60)
+    status, output = run(builder.link("verify"), "vectors", "verify",
+                         str(builder.repository / "corpus"))
     if status == "timeout":
         return "corpus: does not end"
     if status != 0:
         return "corpus: " + first_vector(output)
-    status, output = run([str(builder.work / "tests"), "--gtest_fail_fast",
-                          "--gtest_filter=-Corpus.*"], 300)
+    status, output = run(builder.link("tests"), "--gtest_fail_fast", "--gtest_filter=-Corpus.*")
     if status == "timeout":
         return "test: does not end"
     if status != 0:
@@ -189,6 +201,7 @@ def kill(builder):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("repository", type=pathlib.Path)
+    parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("work", type=pathlib.Path)
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
@@ -196,7 +209,7 @@ def main():
     args = parser.parse_args()
     repository = args.repository.resolve()
     args.work.mkdir(parents=True, exist_ok=True)
-    builder = Builder(repository, args.work.resolve())
+    builder = Builder(repository, args.build.resolve(), args.work.resolve())
 
     everything = []
     texts = {}
@@ -205,7 +218,9 @@ def main():
         everything += sorted(set(mutants_of(path, texts[path])))
     random.Random(args.seed).shuffle(everything)
     print(f"{len(everything)} mutants", flush=True)
-    builder.prepare()
+    unchanged = kill(builder)
+    if unchanged:
+        sys.exit(f"the unchanged code does not pass: {unchanged}")
 
     store = args.work / "results.json"
     results = json.loads(store.read_text()) if store.exists() else {}

@@ -1,7 +1,9 @@
 #include "worker/engine/ops/common.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 
 namespace helx::engine {
 
@@ -124,6 +126,107 @@ bool CheckMultiplier(Preflight& preflight, std::string_view role, double real) {
   return preflight.Refuse("unsupported_quantization",
                           std::string(role) + ": the ratio of scales " + std::to_string(real) +
                               " is beyond 2^30, the largest that 32-bit arithmetic can apply");
+}
+
+std::optional<std::vector<int64_t>> ConstantIntegers(Preflight& preflight, std::string_view role,
+                                                     const Tensor* tensor) {
+  if (tensor == nullptr) {
+    preflight.Refuse("malformed_model", std::string(role) + " is absent (-1)");
+    return std::nullopt;
+  }
+  if (!CheckType(preflight, role, *tensor,
+                 {TensorType::INT8, TensorType::INT16, TensorType::INT32, TensorType::INT64}) ||
+      !CheckConstant(preflight, role, *tensor)) {
+    return std::nullopt;
+  }
+  return IntegerValues(*tensor);
+}
+
+namespace {
+
+template <typename T>
+std::vector<T> Values(const Tensor& tensor) {
+  std::vector<T> values(tensor.data.size() / sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), tensor.data.data(), values.size() * sizeof(T));
+  return values;
+}
+
+template <typename T>
+std::vector<int64_t> Widened(const Tensor& tensor) {
+  const std::vector<T> values = Values<T>(tensor);
+  return std::vector<int64_t>(values.begin(), values.end());
+}
+
+}  // namespace
+
+std::vector<int64_t> IntegerValues(const Tensor& tensor) {
+  switch (tensor.type) {
+    case TensorType::INT8: return Widened<int8_t>(tensor);
+    case TensorType::INT16: return Widened<int16_t>(tensor);
+    case TensorType::INT32: return Widened<int32_t>(tensor);
+    case TensorType::INT64: return Values<int64_t>(tensor);
+    default: return {};
+  }
+}
+
+std::vector<float> FloatValues(const Tensor& tensor) { return Values<float>(tensor); }
+
+std::optional<size_t> ResolveAxis(int64_t axis, size_t rank) {
+  const int64_t count = static_cast<int64_t>(rank);
+  if (axis < -count || axis >= count) return std::nullopt;
+  return static_cast<size_t>(axis < 0 ? axis + count : axis);
+}
+
+int64_t ElementBytes(const Tensor& tensor) {
+  const int bits = model::ElementBits(tensor.type).value_or(0);
+  return bits % 8 == 0 ? bits / 8 : 0;
+}
+
+int64_t Product(const std::vector<int32_t>& shape, size_t from, size_t to) {
+  int64_t product = 1;
+  for (size_t d = from; d < to; ++d) product *= shape[d];
+  return product;
+}
+
+std::vector<int64_t> DenseStrides(const std::vector<int32_t>& shape) {
+  std::vector<int64_t> strides(shape.size());
+  int64_t stride = 1;
+  for (size_t d = shape.size(); d-- > 0;) {
+    strides[d] = stride;
+    stride *= shape[d];
+  }
+  return strides;
+}
+
+std::optional<FloatRange> FloatActivationRange(tflite::ActivationFunctionType activation) {
+  constexpr float kHighest = std::numeric_limits<float>::max();
+  switch (activation) {
+    case tflite::ActivationFunctionType::NONE: return FloatRange{-kHighest, kHighest};
+    case tflite::ActivationFunctionType::RELU: return FloatRange{0.0f, kHighest};
+    case tflite::ActivationFunctionType::RELU6: return FloatRange{0.0f, 6.0f};
+    case tflite::ActivationFunctionType::RELU_N1_TO_1: return FloatRange{-1.0f, 1.0f};
+    default: return std::nullopt;
+  }
+}
+
+bool CheckFloatActivation(Preflight& preflight, tflite::ActivationFunctionType activation) {
+  if (FloatActivationRange(activation)) return true;
+  return preflight.Refuse("unsupported_activation",
+                          "fused activation " + std::to_string(static_cast<int>(activation)) +
+                              "; NONE, RELU, RELU_N1_TO_1 and RELU6 are allowed");
+}
+
+bool CheckLike(Preflight& preflight, const Tensor& input, const Tensor& output) {
+  return CheckType(preflight, "output", output, {input.type}) &&
+         CheckShape(preflight, "output", output, input.shape);
+}
+
+bool IsQuantized(const Tensor& tensor) {
+  return tensor.quantization.present() && StorageRange(tensor.type).has_value();
+}
+
+Alias InPlace(const OperatorView& view, size_t input, size_t output) {
+  return {Alias::Kind::kInPlace, view.output_number(output), view.input_number(input)};
 }
 
 float Scale(const Tensor& tensor) { return tensor.quantization.scale[0]; }

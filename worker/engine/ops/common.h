@@ -53,6 +53,56 @@ const T* CheckOptions(Preflight& preflight, const T* options) {
   return options;
 }
 
+// The options of type T; a default T when the operator has none at all; nullptr after a refusal.
+template <typename T>
+const T* OptionsOrDefault(Preflight& preflight, const T* options) {
+  static const T kDefault;
+  if (options != nullptr) return options;
+  if (preflight.view().op().options.type == tflite::BuiltinOptions::NONE) return &kDefault;
+  preflight.Refuse("malformed_model", "its options are of another operator");
+  return nullptr;
+}
+
+// For `takes` of an OperatorEntry.
+template <TensorType kType>
+bool FirstInputIs(const OperatorView& view) {
+  return view.input(0) != nullptr && view.input(0)->type == kType;
+}
+
+// A constant of an integer type, or nullopt after a refusal.
+std::optional<std::vector<int64_t>> ConstantIntegers(Preflight& preflight, std::string_view role,
+                                                     const Tensor* tensor);
+// Elements of a constant of type int8, int16, int32 or int64.
+std::vector<int64_t> IntegerValues(const Tensor& tensor);
+std::vector<float> FloatValues(const Tensor& tensor);
+
+// `axis` counted from the front, or nullopt when it lies outside the rank.
+std::optional<size_t> ResolveAxis(int64_t axis, size_t rank);
+
+// Bytes of an element; 0 for types that are packed or have no size.
+int64_t ElementBytes(const Tensor& tensor);
+
+// The product of dimensions [from, to).
+int64_t Product(const std::vector<int32_t>& shape, size_t from, size_t to);
+// Elements from one position to the next, per dimension of a dense tensor.
+std::vector<int64_t> DenseStrides(const std::vector<int32_t>& shape);
+
+struct FloatRange {
+  float lowest;
+  float highest;
+};
+// The range of a fused activation (CalculateActivationRange in kernel_util.h); empty for those that are not ranges.
+std::optional<FloatRange> FloatActivationRange(tflite::ActivationFunctionType activation);
+bool CheckFloatActivation(Preflight& preflight, tflite::ActivationFunctionType activation);
+
+// Same type and shape as the input.
+bool CheckLike(Preflight& preflight, const Tensor& input, const Tensor& output);
+// Whether a tensor of this type carries quantised values.
+bool IsQuantized(const Tensor& tensor);
+
+// An output with one element per element of input `input`, which may therefore take its place.
+Alias InPlace(const OperatorView& view, size_t input = 0, size_t output = 0);
+
 float Scale(const Tensor& tensor);
 int32_t ZeroPoint(const Tensor& tensor);
 

@@ -33,16 +33,16 @@ void TameConstantFilters(Int8Filters* filters) {
 std::optional<Lowering> LowerForIsa(const Int8Convolution& c, const LowerContext& context) {
   Int8Convolution tame = c;
   TameConstantFilters(&tame.filters);
-  if (KernelIsa(context.board) == target::Isa::kMve) return LowerMveConvolution(tame, context);
-  if (KernelIsa(context.board) == target::Isa::kDsp) return LowerDspConvolution(tame, context);
+  if (context.board.isa == target::Isa::kMve) return LowerMveConvolution(tame, context);
+  if (context.board.isa == target::Isa::kDsp) return LowerDspConvolution(tame, context);
   return std::nullopt;
 }
 
 std::optional<Lowering> LowerForIsa(const Int8FullyConnected& f, const LowerContext& context) {
   Int8FullyConnected tame = f;
   TameConstantFilters(&tame.filters);
-  if (KernelIsa(context.board) == target::Isa::kMve) return LowerMveFullyConnected(tame, context);
-  if (KernelIsa(context.board) == target::Isa::kDsp) return LowerDspFullyConnected(tame, context);
+  if (context.board.isa == target::Isa::kMve) return LowerMveFullyConnected(tame, context);
+  if (context.board.isa == target::Isa::kDsp) return LowerDspFullyConnected(tame, context);
   return std::nullopt;
 }
 

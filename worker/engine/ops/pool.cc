@@ -1,9 +1,11 @@
-// AVERAGE_POOL_2D, int8.
+// AVERAGE_POOL_2D, MAX_POOL_2D and L2_POOL_2D.
 #include "worker/engine/ops/common.h"
 #include "worker/engine/ops/entries.h"
 
 namespace helx::engine {
 namespace {
+
+using model::BuiltinOperator;
 
 struct Pool {
   const Tensor& input;
@@ -16,6 +18,19 @@ struct Pool {
   }
 };
 
+bool CheckScaling(Preflight& preflight, const tflite::Pool2DOptionsT& options) {
+  const OperatorView& view = preflight.view();
+  const Tensor& input = *view.input(0);
+  const Tensor& output = view.output();
+  if (input.type == TensorType::FLOAT32) {
+    return CheckFloatActivation(preflight, options.fused_activation_function);
+  }
+  return CheckPerTensor(preflight, "input", input) &&
+         CheckPerTensor(preflight, "output", output) &&
+         CheckSameQuantization(preflight, input, output) &&
+         CheckActivation(preflight, options.fused_activation_function, output);
+}
+
 void Check(Preflight& preflight) {
   const OperatorView& view = preflight.view();
   if (!CheckArity(preflight, 1, 1, 1)) return;
@@ -23,12 +38,13 @@ void Check(Preflight& preflight) {
   if (options == nullptr) return;
   const Tensor& input = *view.input(0);
   const Tensor& output = view.output();
-  if (!CheckType(preflight, "input", input, {TensorType::INT8}) ||
-      !CheckType(preflight, "output", output, {TensorType::INT8}) ||
-      !CheckRank(preflight, "input", input, 4) || !CheckPerTensor(preflight, "input", input) ||
-      !CheckPerTensor(preflight, "output", output) ||
-      !CheckSameQuantization(preflight, input, output) ||
-      !CheckActivation(preflight, options->fused_activation_function, output)) {
+  const bool typed =
+      view.op().code == BuiltinOperator::L2_POOL_2D
+          ? CheckType(preflight, "input", input, {TensorType::FLOAT32})
+          : CheckType(preflight, "input", input,
+                      {TensorType::INT8, TensorType::UINT8, TensorType::INT16, TensorType::FLOAT32});
+  if (!typed || !CheckType(preflight, "output", output, {input.type}) ||
+      !CheckRank(preflight, "input", input, 4) || !CheckScaling(preflight, *options)) {
     return;
   }
   const Pool pool{input, *options};
@@ -45,6 +61,18 @@ void Check(Preflight& preflight) {
              {input.shape[0], rows->output, columns->output, input.shape[3]});
 }
 
+std::string KernelName(const OperatorView& view) {
+  if (view.op().code == BuiltinOperator::L2_POOL_2D) return "helx_l2_pool_f32";
+  const std::string stem = view.op().code == BuiltinOperator::MAX_POOL_2D ? "helx_max_pool_"
+                                                                         : "helx_average_pool_";
+  switch (view.input(0)->type) {
+    case TensorType::FLOAT32: return stem + "f32";
+    case TensorType::UINT8: return stem + "u8";
+    case TensorType::INT16: return stem + "s16";
+    default: return stem + "s8";
+  }
+}
+
 Lowering Lower(const LowerContext& context) {
   const OperatorView& view = context.view;
   const Tensor& input = *view.input(0);
@@ -52,12 +80,13 @@ Lowering Lower(const LowerContext& context) {
   const Pool pool{input, options};
   const Window rows = *pool.rows();
   const Window columns = *pool.columns();
-  const IntegerRange range = *ActivationRange(options.fused_activation_function, view.output());
   Lowering lowering;
   // Helium adds in 16 bits.
-  const bool helium = KernelIsa(context.board) == target::Isa::kMve && rows.taps * columns.taps <= 256;
-  lowering.function = helium ? "helx_mve_average_pool_s8" : "helx_average_pool_s8";
-  lowering.params_type = "helx_pool_s8_params";
+  const bool helium = context.board.isa == target::Isa::kMve &&
+                      view.op().code == BuiltinOperator::AVERAGE_POOL_2D &&
+                      input.type == TensorType::INT8 && rows.taps * columns.taps <= 256;
+  lowering.function = helium ? "helx_mve_average_pool_s8" : KernelName(view);
+  lowering.params_type = "helx_pool_params";
   lowering.params = {
       Field("batches", input.shape[0]),   Field("in_h", rows.input),
       Field("in_w", columns.input),       Field("channels", input.shape[3]),
@@ -65,8 +94,16 @@ Lowering Lower(const LowerContext& context) {
       Field("filter_h", rows.taps),       Field("filter_w", columns.taps),
       Field("stride_h", rows.stride),     Field("stride_w", columns.stride),
       Field("pad_h", rows.padding),       Field("pad_w", columns.padding),
-      Field("lowest", range.lowest),      Field("highest", range.highest),
   };
+  if (input.type == TensorType::FLOAT32) {
+    const FloatRange range = *FloatActivationRange(options.fused_activation_function);
+    lowering.params.push_back(FloatField("lowest_f32", range.lowest));
+    lowering.params.push_back(FloatField("highest_f32", range.highest));
+  } else {
+    const IntegerRange range = *ActivationRange(options.fused_activation_function, view.output());
+    lowering.params.push_back(Field("lowest", range.lowest));
+    lowering.params.push_back(Field("highest", range.highest));
+  }
   lowering.arguments = {Argument::Tensor(view.input_number(0)),
                         Argument::Tensor(view.output_number(0))};
   return lowering;
@@ -74,9 +111,15 @@ Lowering Lower(const LowerContext& context) {
 
 }  // namespace
 
-const OperatorEntry kAveragePool2d = {
-    model::BuiltinOperator::AVERAGE_POOL_2D, 3,
-    "int8 → int8 of the same scale and zero point; SAME, VALID; NONE, RELU, RELU_N1_TO_1, RELU6",
-    Check, Lower};
+#define HELX_POOL_SUPPORT                                                                     \
+  "float32; int8, uint8, int16 of one scale and zero point; SAME, VALID; NONE, RELU, "        \
+  "RELU_N1_TO_1, RELU6"
+const OperatorEntry kAveragePool2d = {BuiltinOperator::AVERAGE_POOL_2D, 3, HELX_POOL_SUPPORT,
+                                      Check, Lower};
+const OperatorEntry kMaxPool2d = {BuiltinOperator::MAX_POOL_2D, 3, HELX_POOL_SUPPORT, Check, Lower};
+const OperatorEntry kL2Pool2d = {BuiltinOperator::L2_POOL_2D, 1,
+                                 "float32; SAME, VALID; NONE, RELU, RELU_N1_TO_1, RELU6", Check,
+                                 Lower};
+#undef HELX_POOL_SUPPORT
 
 }  // namespace helx::engine

@@ -1,4 +1,4 @@
-// RESHAPE: the same bytes under another shape.
+// RESHAPE, EXPAND_DIMS, SQUEEZE: the same bytes under another shape.
 #include "worker/engine/ops/common.h"
 #include "worker/engine/ops/entries.h"
 
@@ -11,8 +11,7 @@ void Check(Preflight& preflight) {
   const Tensor& input = *view.input(0);
   const Tensor& output = view.output();
   if (!CheckType(preflight, "output", output, {input.type})) return;
-  if (view.input(1) != nullptr && !CheckConstant(preflight, "shape", *view.input(1))) return;
-  // The converter has resolved the shape operand into the output's shape; only the count can still disagree.
+  // The shape operand has been resolved into the output's shape; only the count can still disagree.
   if (model::ElementCount(input) != model::ElementCount(output)) {
     preflight.Refuse("malformed_model", model::TensorText(input) + " and " +
                                             model::TensorText(output) +
@@ -34,9 +33,14 @@ Lowering Lower(const LowerContext& context) {
 
 }  // namespace
 
-const OperatorEntry kReshape = {model::BuiltinOperator::RESHAPE, 1,
-                                "any type of fixed size, constant shape; costs nothing unless the "
-                                "input is a constant",
-                                Check, Lower};
+#define HELX_VIEW(ENTRY, CODE, VERSION)                                                       \
+  const OperatorEntry ENTRY = {model::BuiltinOperator::CODE, VERSION,                         \
+                               "any type of whole bytes; costs nothing unless the input is a " \
+                               "constant or a variable",                                      \
+                               Check, Lower};
+HELX_VIEW(kReshape, RESHAPE, 2)
+HELX_VIEW(kExpandDims, EXPAND_DIMS, 2)
+HELX_VIEW(kSqueeze, SQUEEZE, 2)
+#undef HELX_VIEW
 
 }  // namespace helx::engine

@@ -183,6 +183,12 @@ TEST(Arguments, WordsOptionsAndPairs) {
   EXPECT_EQ(SplitPair("a=b=c"), std::pair(std::string("a"), std::string("b=c")));
   EXPECT_FALSE(SplitPair("=b").has_value());
   EXPECT_FALSE(SplitPair("ab").has_value());
+  EXPECT_FALSE(SplitPair("a=").has_value());
+  EXPECT_FALSE(SplitPair("a b=c").has_value());
+  const auto joined = ParseArguments({"--x=1", "--y=a=b", "c"}, {"x"}, {"y"}, &error);
+  ASSERT_TRUE(joined.has_value());
+  EXPECT_EQ(joined->Get("x", ""), "1");
+  EXPECT_EQ(joined->All("y"), (Words{"a=b"}));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-/* Runs a generated model on the host: golden_runner PREFIX CASE_FOLDER...; reads input-I.bin of each folder and writes
- * PREFIX<case>-<output>.bin. */
+/* Runs a generated model on the host: golden_runner PREFIX reset|carry CASE_FOLDER...; reads input-I.bin of each folder and
+ * writes PREFIX<case>-<output>.bin. Variables are reset before every case, or before the first one only. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static int transfer(const char* path, const char* mode, void* data, uint32_t byt
 int main(int argc, char** argv) {
   const helx_model* model = &helx_the_model;
   char path[4096];
-  for (int c = 2; c < argc; ++c) {
+  for (int c = 3; c < argc; ++c) {
     for (uint32_t r = 0; r < model->region_count; ++r) {
       memset(model->regions[r].data, 0xa5, model->regions[r].bytes);
     }
@@ -24,10 +24,10 @@ int main(int argc, char** argv) {
       snprintf(path, sizeof path, "%s/input-%u.bin", argv[c], (unsigned)i);
       if (!transfer(path, "rb", model->inputs[i].data, model->inputs[i].bytes)) return 2;
     }
-    model->reset_variables();
+    if (c == 3 || strcmp(argv[2], "reset") == 0) model->reset_variables();
     if (model->invoke() != 0) return 3;
     for (uint32_t o = 0; o < model->output_count; ++o) {
-      snprintf(path, sizeof path, "%s%d-%u.bin", argv[1], c - 2, (unsigned)o);
+      snprintf(path, sizeof path, "%s%d-%u.bin", argv[1], c - 3, (unsigned)o);
       if (!transfer(path, "wb", model->outputs[o].data, model->outputs[o].bytes)) return 4;
     }
   }

@@ -16,12 +16,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> kFlags = {"-std=c99", "-O2",     "-fwrapv", "-ffp-contract=off",
+const std::vector<std::string> kFlags = {"-std=c99", "-O1",     "-fwrapv", "-ffp-contract=off", "-fno-strict-aliasing",
                                          "-Wall",    "-Wextra", "-Werror"};
 
 absl::Status RunChecked(std::vector<std::string> argv, const std::string& folder) {
   sandbox::Command command;
   command.argv = std::move(argv);
+  command.limit = std::chrono::minutes(10);
   command.directory = folder;
   const char* path = std::getenv("PATH");
   command.environment = {"PATH=" + std::string(path == nullptr ? "/usr/bin:/bin" : path)};
@@ -78,6 +79,16 @@ absl::StatusOr<std::string> RealModel(const std::string& name) {
   return ReadFile(ModelsFolder() + "/" + name + "/model.tflite");
 }
 
+const target::Board& HostBoard() {
+  static const target::Board board = [] {
+    target::Board roomy = *target::FindBoard("corstone-300");
+    roomy.isa = target::Isa::kPortable;
+    for (target::MemoryRegion& region : roomy.regions) region.bytes = 1u << 30;
+    return roomy;
+  }();
+  return board;
+}
+
 absl::StatusOr<std::string> BuildForHost(const GeneratedModel& model, const std::string& folder) {
   HELX_ASSIGN_OR_RETURN(const std::vector<std::string> objects, CommonObjects());
   for (const auto& [name, content] : model.files) {
@@ -96,9 +107,10 @@ absl::StatusOr<std::string> BuildForHost(const GeneratedModel& model, const std:
 }
 
 absl::StatusOr<std::vector<std::vector<std::string>>> RunOnHost(
-    const std::string& program, const std::vector<std::string>& case_folders, size_t outputs) {
+    const std::string& program, const std::vector<std::string>& case_folders, size_t outputs,
+    bool carry) {
   const std::string folder = fs::path(program).parent_path().string();
-  std::vector<std::string> argv = {program, folder + "/got-"};
+  std::vector<std::string> argv = {program, folder + "/got-", carry ? "carry" : "reset"};
   argv.insert(argv.end(), case_folders.begin(), case_folders.end());
   HELX_RETURN_IF_ERROR(RunChecked(std::move(argv), folder));
   std::vector<std::vector<std::string>> results(case_folders.size());
@@ -113,12 +125,48 @@ absl::StatusOr<std::vector<std::vector<std::string>>> RunOnHost(
   return results;
 }
 
-void ExpectGolden(const std::string& actual, const std::string& expected, DType dtype,
-                  const std::string& where) {
-  ASSERT_EQ(actual.size(), expected.size()) << where;
+std::vector<std::string> ModelsWithGoldens() {
+  std::vector<std::string> models;
+  if (ModelsFolder().empty()) return models;
+  for (const auto& entry : fs::directory_iterator(ModelsFolder())) {
+    if (fs::exists(entry.path() / "case0" / "output-0.bin")) {
+      models.push_back(entry.path().filename().string());
+    }
+  }
+  std::sort(models.begin(), models.end());
+  return models;
+}
+
+namespace {
+
+std::vector<std::string> Numbered(const std::string& stem) {
+  std::vector<std::string> folders;
+  for (int i = 0;; ++i) {
+    const std::string folder = stem + std::to_string(i);
+    if (!fs::exists(folder)) return folders;
+    folders.push_back(folder);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> CaseFolders(const std::string& model) {
+  return Numbered(ModelsFolder() + "/" + model + "/case");
+}
+
+std::vector<std::string> SequenceFolders(const std::string& model) {
+  return Numbered(ModelsFolder() + "/" + model + "/seq/step");
+}
+
+std::string GoldenDifference(const std::string& actual, const std::string& expected, DType dtype) {
+  if (actual.size() != expected.size()) {
+    return std::to_string(actual.size()) + " bytes instead of " + std::to_string(expected.size());
+  }
   if (dtype != DType::kFloat32) {
-    EXPECT_TRUE(actual == expected) << where << " differs";
-    return;
+    size_t differing = 0;
+    for (size_t i = 0; i < actual.size(); ++i) differing += actual[i] != expected[i] ? 1 : 0;
+    return differing == 0 ? "" : std::to_string(differing) + " of " +
+                                     std::to_string(actual.size()) + " bytes differ";
   }
   std::vector<float> a(actual.size() / 4);
   std::vector<float> b(a.size());
@@ -127,8 +175,21 @@ void ExpectGolden(const std::string& actual, const std::string& expected, DType 
   float largest = 0;
   for (float v : b) largest = std::max(largest, std::fabs(v));
   for (size_t i = 0; i < a.size(); ++i) {
-    EXPECT_LE(std::fabs(a[i] - b[i]), 1e-4f * largest) << where << ", element " << i;
+    // Also catches a NaN on one side.
+    const bool close = std::isnan(a[i]) ? std::isnan(b[i])
+                                        : std::fabs(a[i] - b[i]) <= 1e-4f * largest || a[i] == b[i];
+    if (!close) {
+      return "element " + std::to_string(i) + " is " + std::to_string(a[i]) + " instead of " +
+             std::to_string(b[i]) + " (largest magnitude " + std::to_string(largest) + ")";
+    }
   }
+  return "";
+}
+
+void ExpectGolden(const std::string& actual, const std::string& expected, DType dtype,
+                  const std::string& where) {
+  const std::string difference = GoldenDifference(actual, expected, dtype);
+  EXPECT_TRUE(difference.empty()) << where << ": " << difference;
 }
 
 }  // namespace helx::engine

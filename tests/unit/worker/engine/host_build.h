@@ -36,6 +36,8 @@ inline constexpr const char* kMeasuredModels[] = {
     "tflm_person_detect_int8", "arduino_magic_wand_int8",
     "tflm_simple_add_int8",    "tinyengine_lenet_300_100_ptq"};
 
+// Empty when integers are equal byte for byte, and floats within 1e-4 of the reference's largest magnitude.
+std::string GoldenDifference(const std::string& actual, const std::string& expected, DType dtype);
 // Records a test failure unless integers are equal byte for byte, and floats within 1e-4 of the reference's largest magnitude.
 void ExpectGolden(const std::string& actual, const std::string& expected, DType dtype,
                   const std::string& where);
@@ -43,12 +45,24 @@ void ExpectGolden(const std::string& actual, const std::string& expected, DType 
 // The model's bytes, by folder name.
 absl::StatusOr<std::string> RealModel(const std::string& name);
 
+// What models are generated for that run on this host: portable kernels, and room for models that are too large for any board.
+const target::Board& HostBoard();
+
 // Compiles the model and the kernels (once per test program), warnings as errors; the program's path.
 absl::StatusOr<std::string> BuildForHost(const GeneratedModel& model, const std::string& folder);
 
-// Runs the program over folders with input-I.bin; result[case][output].
+// Runs the program over folders with input-I.bin in one process; result[case][output]. Variables are reset before every case,
+// or, with `carry`, before the first.
 absl::StatusOr<std::vector<std::vector<std::string>>> RunOnHost(
-    const std::string& program, const std::vector<std::string>& case_folders, size_t outputs);
+    const std::string& program, const std::vector<std::string>& case_folders, size_t outputs,
+    bool carry = false);
+
+// Models whose folder has golden outputs, in alphabetical order; empty without HELX_MODELS.
+std::vector<std::string> ModelsWithGoldens();
+
+// The folders of a model's independent cases, and of its consecutive invocations (none for models without state).
+std::vector<std::string> CaseFolders(const std::string& model);
+std::vector<std::string> SequenceFolders(const std::string& model);
 
 }  // namespace helx::engine
 

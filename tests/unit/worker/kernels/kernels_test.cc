@@ -216,7 +216,7 @@ TEST(FullyConnectedS8, EqualsItsDefinition) {
 }
 
 TEST(AveragePoolS8, RoundsHalvesAwayFromZero) {
-  helx_pool_s8_params p{};
+  helx_pool_params p{};
   p.batches = 1;
   p.in_h = 1;
   p.in_w = 4;
@@ -237,7 +237,7 @@ TEST(AveragePoolS8, RoundsHalvesAwayFromZero) {
 }
 
 TEST(AveragePoolS8, AveragesOnlyTapsInsideTheImage) {
-  helx_pool_s8_params p{};
+  helx_pool_params p{};
   p.batches = 1;
   p.in_h = 2;
   p.in_w = 2;
@@ -265,7 +265,7 @@ TEST(AveragePoolS8, AveragesOnlyTapsInsideTheImage) {
 TEST(AddS8, BroadcastsAndEqualsItsDefinition) {
   Random random(5);
   for (int round = 0; round < 100; ++round) {
-    helx_add_s8_params p{};
+    helx_sum_params p{};
     // a[2][3][4] + b[3][1] -> [2][3][4]
     p.shape = {3, {2, 3, 4}, {12, 4, 1}, {0, 1, 0}};
     p.left_shift = 20;
@@ -296,7 +296,7 @@ TEST(AddS8, BroadcastsAndEqualsItsDefinition) {
 
 TEST(MeanS8, WalksSeparateAxes) {
   // [2][3][2], mean over dimensions 0 and 2; multiplier 2^30 with shift -1 is a quarter: 1/4 of each sum of 4.
-  helx_mean_s8_params p{};
+  helx_mean_params p{};
   p.shape = {1, {3}, {2}, 2, {2, 2}, {6, 1}};
   p.sum_offset = 0;
   p.multiplier = 1 << 30;

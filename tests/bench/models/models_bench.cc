@@ -1,0 +1,182 @@
+// Every real model on every emulated board: whether outputs equal the recorded ones, exact instructions, code size and memory.
+//
+//   helx_models_bench [--models a,b] [--platforms p,q] [--report models.md]
+//
+// Prints a row per model and platform and, for the models of tflm_baseline.tsv, a table of ratios to TensorFlow Lite Micro with
+// CMSIS-NN; --report writes docs/models.md. Models come from HELX_MODELS. Exits with 1 when an output differs.
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <sstream>
+
+#include <CLI/CLI.hpp>
+
+#include "core/base/file.h"
+#include "tests/unit/worker/engine/board_run.h"
+#include "tests/unit/worker/engine/host_build.h"
+
+namespace helx::engine {
+namespace {
+
+// Rows of tab-separated columns by name; lines that begin with # are comments.
+using Table = std::map<std::string, std::map<std::string, double>>;
+
+Table ReadBaseline() {
+  std::istringstream text(*ReadFile(HELX_SOURCE_DIR "/tests/bench/models/tflm_baseline.tsv"));
+  std::vector<std::string> names;
+  Table table;
+  for (std::string line; std::getline(text, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    std::istringstream cells(line);
+    std::string model;
+    std::getline(cells, model, '\t');
+    std::string cell;
+    for (size_t i = 0; std::getline(cells, cell, '\t'); ++i) {
+      if (model == "model") names.push_back(cell);
+      else if (!cell.empty()) table[model][names[i]] = std::stod(cell);
+    }
+  }
+  return table;
+}
+
+struct Row {
+  std::string model;
+  std::string platform;
+  BoardRun run;
+};
+
+uint64_t CodeBytes(const BoardRun& run) { return run.figures.text_bytes + run.figures.rodata_bytes; }
+int64_t RamBytes(const BoardRun& run) { return run.arena_bytes + run.variable_bytes; }
+
+std::string Verdict(const BoardRun& run) {
+  return !run.refusal.empty() ? "not built" : run.difference.empty() ? "equal" : "differs";
+}
+
+void Print(const Row& row) {
+  const BoardRun& run = row.run;
+  std::printf("%-44s %-13s %-9s", row.model.c_str(), row.platform.c_str(), Verdict(run).c_str());
+  if (run.refusal.empty()) {
+    std::printf(" %11llu instructions  text %6llu  rodata %6llu  weights %8llu  arena %8lld  variables %6lld  macs %lld",
+                static_cast<unsigned long long>(run.instructions),
+                static_cast<unsigned long long>(run.figures.text_bytes),
+                static_cast<unsigned long long>(run.figures.rodata_bytes),
+                static_cast<unsigned long long>(run.figures.weight_bytes),
+                static_cast<long long>(run.arena_bytes), static_cast<long long>(run.variable_bytes),
+                static_cast<long long>(run.macs));
+  } else {
+    std::printf(" %s", run.refusal.c_str());
+  }
+  std::printf("\n%s", run.difference.c_str());
+  std::fflush(stdout);
+}
+
+// Ratios to the baseline's column of the same core, and their geometric mean per platform.
+void PrintRatios(const std::vector<Row>& rows) {
+  static const std::map<std::string, std::string> cores = {
+      {"corstone-300", "m55"}, {"mps2-m4", "m4"}, {"mps2-m7", "m7"}};
+  const Table baseline = ReadBaseline();
+  std::map<std::string, std::pair<double, int>> mlperf;
+  std::printf("\n| model | platform | instructions | / gcc | / clang | .text + .rodata | / .text | RAM | / arena |\n"
+              "|---|---|---|---|---|---|---|---|---|\n");
+  for (const Row& row : rows) {
+    const auto known = baseline.find(row.model);
+    const auto core = cores.find(row.platform);
+    if (known == baseline.end() || core == cores.end() || !row.run.refusal.empty()) continue;
+    auto ratio = [&](const std::string& column, double value) -> std::optional<double> {
+      const auto it = known->second.find(core->second + column);
+      if (it == known->second.end()) return std::nullopt;
+      return value / it->second;
+    };
+    auto text = [](std::optional<double> value) {
+      char buffer[16] = "";
+      if (value) std::snprintf(buffer, sizeof buffer, "%.3f", *value);
+      return std::string(buffer);
+    };
+    const auto instructions = static_cast<double>(row.run.instructions);
+    const auto gcc = ratio("_instructions", instructions);
+    const auto clang = ratio("_clang_instructions", instructions);
+    std::cout << "| " << row.model << " | " << row.platform << " | " << row.run.instructions
+              << " | " << text(gcc) << " | " << text(clang) << " | " << CodeBytes(row.run) << " | "
+              << text(ratio("_text", static_cast<double>(CodeBytes(row.run)))) << " | "
+              << RamBytes(row.run) << " | "
+              << text(ratio("_arena", static_cast<double>(RamBytes(row.run)))) << " |\n";
+    if (row.model.starts_with("mlperf_") && gcc) {
+      auto& [sum, count] = mlperf[row.platform];
+      sum += std::log(clang.value_or(*gcc));
+      ++count;
+    }
+  }
+  for (const auto& [platform, mean] : mlperf) {
+    std::printf("%s: geometric mean of %d MLPerf Tiny models %.3f\n", platform.c_str(), mean.second,
+                std::exp(mean.first / mean.second));
+  }
+}
+
+void WriteReport(const std::string& path, const std::vector<Row>& rows) {
+  std::ofstream out(path);
+  out << "# Models\n\n"
+         "Generated by `tests/bench/models`: real models with recorded outputs, on every platform. *equal*: integers byte for\n"
+         "byte, floats within 1e-4 of the output's largest magnitude, over all recorded cases and, for models with state, over\n"
+         "consecutive invocations. Instructions are those of one invocation on the first case, exact. RAM is activations,\n"
+         "scratch memory and state; code is .text and .rodata with the runner; weights are apart.\n\n"
+         "| model | platform | outputs | instructions | RAM | code | weights |\n|---|---|---|---|---|---|---|\n";
+  for (const Row& row : rows) {
+    out << "| " << row.model << " | " << row.platform << " | ";
+    if (!row.run.refusal.empty()) {
+      out << "not built: " << row.run.refusal << " | | | | |\n";
+      continue;
+    }
+    out << Verdict(row.run) << " | " << row.run.instructions << " | " << RamBytes(row.run) << " | "
+        << CodeBytes(row.run) << " | " << row.run.figures.weight_bytes << " |\n";
+  }
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app{"Real models on emulated boards"};
+  std::vector<std::string> models;
+  std::vector<std::string> platforms = {"corstone-300", "mps2-m33", "mps2-m7", "mps2-m4",
+                                        "mps2-m3"};
+  std::string report;
+  app.add_option("--models", models)->delimiter(',');
+  app.add_option("--platforms", platforms)->delimiter(',');
+  app.add_option("--report", report);
+  CLI11_PARSE(app, argc, argv);
+  if (models.empty()) models = ModelsWithGoldens();
+  if (models.empty()) {
+    std::fprintf(stderr, "HELX_MODELS does not name a folder of models\n");
+    return 2;
+  }
+  std::vector<Row> rows;
+  bool good = true;
+  for (const std::string& model : models) {
+    const absl::StatusOr<RecordedModel> recorded = RecordedRealModel(model);
+    if (!recorded.ok()) {
+      std::fprintf(stderr, "%s\n", std::string(recorded.status().message()).c_str());
+      return 2;
+    }
+    for (const std::string& platform : platforms) {
+      absl::StatusOr<BoardRun> run = RunOnBoard(*recorded, platform);
+      if (!run.ok()) {
+        std::fprintf(stderr, "%s on %s: %s\n", model.c_str(), platform.c_str(),
+                     std::string(run.status().message()).c_str());
+        good = false;
+        continue;
+      }
+      good = good && run->difference.empty();
+      rows.push_back({model, platform, *std::move(run)});
+      Print(rows.back());
+    }
+  }
+  PrintRatios(rows);
+  if (!report.empty()) WriteReport(report, rows);
+  return good ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace helx::engine
+
+int main(int argc, char** argv) { return helx::engine::Main(argc, argv); }

@@ -1,0 +1,306 @@
+#include "tests/unit/worker/engine/random_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "core/base/splitmix64.h"
+#include "core/model/model.h"
+
+namespace helx::engine {
+namespace {
+
+using tflite::ActivationFunctionType;
+using tflite::BuiltinOperator;
+using tflite::Padding;
+using tflite::TensorType;
+
+using Shape = std::vector<int32_t>;
+
+int64_t Elements(const Shape& shape) {
+  int64_t count = 1;
+  for (int32_t size : shape) count *= size;
+  return count;
+}
+
+int32_t Positions(Padding padding, int32_t input, int32_t taps, int32_t stride, int32_t dilation) {
+  const int32_t reach = (taps - 1) * dilation + 1;
+  return padding == Padding::SAME ? (input + stride - 1) / stride
+                                  : (input - reach + stride) / stride;
+}
+
+class Builder {
+ public:
+  explicit Builder(uint64_t seed) : random_(seed) {
+    model_.version = 3;
+    model_.buffers.push_back(std::make_unique<tflite::BufferT>());
+    graph_ = std::make_unique<tflite::SubGraphT>();
+  }
+
+  int32_t In(int32_t lowest, int32_t highest) {
+    return lowest + static_cast<int32_t>(random_.Next() %
+                                         (static_cast<uint64_t>(highest - lowest) + 1));
+  }
+  bool Chance(int32_t one_in) { return In(1, one_in) == 1; }
+  float Scale(double lowest, double highest) {
+    const double u = static_cast<double>(random_.Next() >> 11) / 9007199254740992.0;
+    return static_cast<float>(lowest * std::pow(highest / lowest, u));
+  }
+  int8_t Int8() {
+    const uint64_t bits = random_.Next();
+    if (bits % 12 == 0) return -128;
+    if (bits % 12 == 1) return 127;
+    return static_cast<int8_t>(bits >> 32);
+  }
+  int32_t ZeroPoint() { return Chance(3) ? -128 : Chance(4) ? 127 : In(-128, 127); }
+  ActivationFunctionType Activation() {
+    static constexpr ActivationFunctionType kinds[] = {
+        ActivationFunctionType::NONE, ActivationFunctionType::RELU, ActivationFunctionType::RELU6,
+        ActivationFunctionType::RELU_N1_TO_1};
+    return kinds[In(0, 3)];
+  }
+
+  int32_t Tensor(TensorType type, Shape shape, std::vector<float> scale,
+                 std::vector<int64_t> zero_point, int32_t dimension = 0) {
+    auto tensor = std::make_unique<tflite::TensorT>();
+    tensor->type = type;
+    tensor->shape = std::move(shape);
+    tensor->quantization = std::make_unique<tflite::QuantizationParametersT>();
+    tensor->quantization->scale = std::move(scale);
+    tensor->quantization->zero_point = std::move(zero_point);
+    tensor->quantization->quantized_dimension = dimension;
+    graph_->tensors.push_back(std::move(tensor));
+    return static_cast<int32_t>(graph_->tensors.size()) - 1;
+  }
+  int32_t Activations(Shape shape, float scale, int32_t zero_point) {
+    return Tensor(TensorType::INT8, std::move(shape), {scale}, {zero_point});
+  }
+  void Fill(int32_t tensor, const void* data, size_t bytes) {
+    auto buffer = std::make_unique<tflite::BufferT>();
+    buffer->data.resize(bytes);
+    std::memcpy(buffer->data.data(), data, bytes);
+    graph_->tensors[tensor]->buffer = static_cast<uint32_t>(model_.buffers.size());
+    model_.buffers.push_back(std::move(buffer));
+  }
+
+  // Filters of `count` channels along `dimension`, a bias, and the output's scale for which sums neither vanish nor all saturate.
+  struct Filters {
+    int32_t weights, bias;
+    float output_scale;
+  };
+  Filters AddFilters(Shape shape, int32_t dimension, int32_t depth, float input_scale,
+                     bool with_zeros) {
+    const int32_t count = shape[dimension];
+    const bool per_channel = !Chance(4);
+    std::vector<float> scales(per_channel ? count : 1);
+    for (float& scale : scales) scale = Scale(0.001, 0.05);
+    std::vector<int8_t> weights(Elements(shape));
+    for (int8_t& w : weights) w = Int8();
+    const int64_t inner = dimension == 3 ? 1 : static_cast<int64_t>(weights.size()) / count;
+    for (int32_t c = 0; c < count; ++c) {
+      const bool zero = with_zeros && Chance(3), lowest = Chance(10);
+      for (int64_t i = 0; i < static_cast<int64_t>(weights.size()); ++i) {
+        if (i / inner % count == c && zero) weights[i] = 0;
+        if (i / inner % count == c && lowest && !with_zeros) weights[i] = -128;
+      }
+    }
+    std::vector<int32_t> bias(count);
+    for (int32_t& b : bias) b = Chance(8) ? In(-2000000, 2000000) : In(-5000, 5000);
+    // The ratio of scales is between 2^-13 and a little above 1, as left shifts need it.
+    const double size = std::sqrt(static_cast<double>(depth)) * 70;
+    const float output_scale = Chance(6) ? input_scale * Scale(0.0005, 0.02)
+                                         : static_cast<float>(input_scale * 0.01 * size);
+    Filters f{};
+    f.weights = Tensor(TensorType::INT8, std::move(shape), scales,
+                       std::vector<int64_t>(scales.size(), 0), dimension);
+    Fill(f.weights, weights.data(), weights.size());
+    f.bias = -1;
+    if (!Chance(8)) {
+      f.bias = Tensor(TensorType::INT32, {count}, {}, {});
+      Fill(f.bias, bias.data(), bias.size() * sizeof(int32_t));
+    }
+    f.output_scale = output_scale;
+    return f;
+  }
+
+  template <typename Options>
+  void Operator(BuiltinOperator code, int32_t version, std::vector<int32_t> inputs,
+                std::vector<int32_t> outputs, Options options) {
+    auto op_code = std::make_unique<tflite::OperatorCodeT>();
+    op_code->deprecated_builtin_code = static_cast<int8_t>(code);
+    op_code->builtin_code = code;
+    op_code->version = version;
+    auto op = std::make_unique<tflite::OperatorT>();
+    op->opcode_index = static_cast<uint32_t>(model_.operator_codes.size());
+    op->inputs = std::move(inputs);
+    op->outputs = std::move(outputs);
+    op->builtin_options.Set(std::move(options));
+    model_.operator_codes.push_back(std::move(op_code));
+    graph_->operators.push_back(std::move(op));
+  }
+
+  struct Size {
+    int32_t taps, stride, dilation;
+  };
+  Size RandomSize() {
+    const int32_t taps = Chance(2) ? 3 : Chance(3) ? 1 : In(1, 5);
+    const int32_t stride = Chance(2) ? 1 : In(1, 3);
+    return {taps, stride, Chance(5) ? 2 : 1};
+  }
+  int32_t InputSize(const Size& s) { return (s.taps - 1) * s.dilation + 1 + In(0, 9); }
+
+  // Adds a convolution over `image` (or a fresh input, -1) and returns its output.
+  int32_t Convolution(bool depthwise, int32_t image, int32_t out_c, bool with_zeros) {
+    Size h = RandomSize(), w = Chance(2) ? h : RandomSize();
+    if (Chance(4)) h = w = {1, 1, 1};
+    Shape in;
+    float input_scale = Scale(0.005, 0.2);
+    if (image < 0) {
+      const int32_t channels = Chance(3) ? 16 * In(1, 3) : Chance(4) ? 1 : In(1, 37);
+      in = {Chance(5) ? 2 : 1, InputSize(h), InputSize(w), channels};
+      image = Activations(in, input_scale, ZeroPoint());
+      graph_->inputs.push_back(image);
+    } else {
+      in = graph_->tensors[image]->shape;
+      input_scale = graph_->tensors[image]->quantization->scale[0];
+      if ((h.taps - 1) * h.dilation >= in[1]) h = {1, 1, 1};
+      if ((w.taps - 1) * w.dilation >= in[2]) w = {1, 1, 1};
+    }
+    const Padding padding = Chance(2) ? Padding::SAME : Padding::VALID;
+    const int32_t out_h = Positions(padding, in[1], h.taps, h.stride, h.dilation);
+    const int32_t out_w = Positions(padding, in[2], w.taps, w.stride, w.dilation);
+    const int32_t multiplier = depthwise && !with_zeros && Chance(4) ? In(2, 8) : 1;
+    int32_t depth = in[3];
+    if (depthwise) {
+      out_c = in[3] * multiplier;
+    } else if (!with_zeros && depth % 2 == 0 && Chance(8)) {
+      depth /= 2;  // two groups
+      out_c += out_c % 2;
+    }
+    const Shape filter = depthwise ? Shape{1, h.taps, w.taps, out_c}
+                                   : Shape{out_c, h.taps, w.taps, depth};
+    const Filters f = AddFilters(filter, depthwise ? 3 : 0,
+                                 h.taps * w.taps * (depthwise ? 1 : depth), input_scale, with_zeros);
+    const int32_t output = Activations({in[0], out_h, out_w, out_c}, f.output_scale, ZeroPoint());
+    auto set = [&](auto& options) {
+      options.padding = padding;
+      options.stride_h = h.stride;
+      options.stride_w = w.stride;
+      options.dilation_h_factor = h.dilation;
+      options.dilation_w_factor = w.dilation;
+      options.fused_activation_function = Activation();
+    };
+    std::vector<int32_t> inputs = {image, f.weights};
+    if (f.bias >= 0) inputs.push_back(f.bias);
+    if (depthwise) {
+      tflite::DepthwiseConv2DOptionsT options;
+      set(options);
+      options.depth_multiplier = multiplier;
+      Operator(BuiltinOperator::DEPTHWISE_CONV_2D, 3, inputs, {output}, options);
+    } else {
+      tflite::Conv2DOptionsT options;
+      set(options);
+      Operator(BuiltinOperator::CONV_2D, 3, inputs, {output}, options);
+    }
+    return output;
+  }
+
+  int32_t FullyConnected() {
+    const int32_t depth = Chance(3) ? 16 * In(1, 6) : In(1, 100), units = In(1, 21);
+    const float scale = Scale(0.005, 0.2);
+    const int32_t input = Activations({In(1, 3), depth}, scale, ZeroPoint());
+    graph_->inputs.push_back(input);
+    const Filters f = AddFilters({units, depth}, 0, depth, scale, false);
+    const int32_t output =
+        Activations({graph_->tensors[input]->shape[0], units}, f.output_scale, ZeroPoint());
+    tflite::FullyConnectedOptionsT options;
+    options.fused_activation_function = Activation();
+    Operator(BuiltinOperator::FULLY_CONNECTED, 4, {input, f.weights, f.bias}, {output}, options);
+    return output;
+  }
+
+  int32_t Add() {
+    const Shape shape = {1, In(1, 4), In(1, 4), In(1, 40)};
+    const float scale = Scale(0.005, 0.2);
+    const int32_t a = Activations(shape, scale, ZeroPoint());
+    const int32_t b = Activations(shape, Chance(4) ? scale : Scale(0.005, 0.2), ZeroPoint());
+    graph_->inputs.insert(graph_->inputs.end(), {a, b});
+    const int32_t output = Activations(shape, Scale(0.01, 0.4), ZeroPoint());
+    tflite::AddOptionsT options;
+    options.fused_activation_function = Activation();
+    Operator(BuiltinOperator::ADD, 2, {a, b}, {output}, options);
+    return output;
+  }
+
+  int32_t Pool() {
+    Size h = RandomSize(), w = RandomSize();
+    h.dilation = w.dilation = 1;
+    const Shape in = {1, InputSize(h), InputSize(w), In(1, 21)};
+    const float scale = Scale(0.005, 0.2);
+    const int32_t zero_point = ZeroPoint();
+    const int32_t input = Activations(in, scale, zero_point);
+    graph_->inputs.push_back(input);
+    tflite::Pool2DOptionsT options;
+    options.padding = Chance(2) ? Padding::SAME : Padding::VALID;
+    options.filter_height = h.taps;
+    options.filter_width = w.taps;
+    options.stride_h = h.stride;
+    options.stride_w = w.stride;
+    options.fused_activation_function = Activation();
+    const int32_t output =
+        Activations({1, Positions(options.padding, in[1], h.taps, h.stride, 1),
+                     Positions(options.padding, in[2], w.taps, w.stride, 1), in[3]},
+                    scale, zero_point);
+    Operator(BuiltinOperator::AVERAGE_POOL_2D, 2, {input}, {output}, options);
+    return output;
+  }
+
+  void Output(int32_t tensor) { graph_->outputs.push_back(tensor); }
+
+  std::string Finish() {
+    model_.subgraphs.push_back(std::move(graph_));
+    flatbuffers::FlatBufferBuilder builder;
+    builder.ForceDefaults(true);
+    tflite::FinishModelBuffer(builder, tflite::Model::Pack(builder, &model_));
+    return std::string(reinterpret_cast<const char*>(builder.GetBufferPointer()),
+                       builder.GetSize());
+  }
+
+ private:
+  SplitMix64 random_;
+  tflite::ModelT model_;
+  std::unique_ptr<tflite::SubGraphT> graph_;
+};
+
+}  // namespace
+
+std::string RandomLayers(uint64_t seed, int layers) {
+  Builder builder(seed);
+  for (int i = 0; i < layers; ++i) {
+    int32_t output = -1;
+    switch (i % 8) {
+      case 0: case 1: case 2:
+        output = builder.Convolution(false, -1, builder.Chance(2) ? 4 * builder.In(1, 6) : builder.In(1, 21), false);
+        break;
+      case 3: case 4: output = builder.Convolution(true, -1, 0, false); break;
+      case 5: output = builder.FullyConnected(); break;
+      case 6: output = builder.Add(); break;
+      default: output = builder.Pool(); break;
+    }
+    builder.Output(output);
+  }
+  return builder.Finish();
+}
+
+std::string RandomChain(uint64_t seed, bool open) {
+  Builder builder(seed);
+  int32_t tensor = -1;
+  for (int i = 0; i < 7; ++i) {
+    tensor = builder.Convolution(i % 2 == 1, tensor, builder.In(3, 20), true);
+    if (open && i < 6) builder.Output(tensor);
+  }
+  builder.Output(tensor);
+  return builder.Finish();
+}
+
+}  // namespace helx::engine

@@ -1,0 +1,20 @@
+// Random int8 models: layers of every shape that kernels tell apart, with extreme numbers.
+#ifndef HELX_TESTS_UNIT_WORKER_ENGINE_RANDOM_MODEL_H_
+#define HELX_TESTS_UNIT_WORKER_ENGINE_RANDOM_MODEL_H_
+
+#include <cstdint>
+#include <string>
+
+namespace helx::engine {
+
+// `layers` independent layers (CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED, ADD, AVERAGE_POOL_2D), each with inputs and an output
+// of its own: random shapes, strides, dilations, paddings, groups, scales, zero points, activations, per-tensor and per-channel
+// filters; weights and biases include the extremes.
+std::string RandomLayers(uint64_t seed, int layers);
+
+// A chain of convolutions with filters of zeros in it. With `open`, every tensor is an output, so that no channel may go.
+std::string RandomChain(uint64_t seed, bool open);
+
+}  // namespace helx::engine
+
+#endif  // HELX_TESTS_UNIT_WORKER_ENGINE_RANDOM_MODEL_H_
