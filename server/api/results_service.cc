@@ -13,7 +13,7 @@
 namespace helx::server {
 namespace {
 
-constexpr size_t kPieceBytes = 256 << 10;
+constexpr size_t kTextPieceBytes = 256 << 10;
 
 // Sends a text in pieces once it is known; deletes itself.
 class TextReactor : public grpc::ServerWriteReactor<v1::TextPiece> {
@@ -33,7 +33,7 @@ class TextReactor : public grpc::ServerWriteReactor<v1::TextPiece> {
  private:
   void WriteNext() {
     if (at_ == text_.size()) return Finish(grpc::Status::OK);
-    const size_t count = std::min(kPieceBytes, text_.size() - at_);
+    const size_t count = std::min(kTextPieceBytes, text_.size() - at_);
     piece_.set_data(text_.substr(at_, count));
     at_ += count;
     StartWrite(&piece_);
