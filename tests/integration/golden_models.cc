@@ -116,4 +116,41 @@ GoldenExperiment MakeGoldenExperiment(const std::string& folder, const std::stri
   return experiment;
 }
 
+GoldenExperiment MakeSequenceExperiment(const std::string& folder, const std::string& model) {
+  const std::string base = folder + "/" + model;
+  const auto meta = ParseJson(Slurp(base + "/meta.json"));
+  EXPECT_TRUE(meta.ok()) << model;
+  GoldenExperiment experiment;
+  if (!meta.ok()) return experiment;
+  const Json& inputs = (*meta)["inputs"];
+  const Json& outputs = (*meta)["outputs"];
+  GoldenCase all;  // every step's outputs one after another, for the largest magnitude
+  all.outputs.resize(outputs.size());
+  std::string sets;
+  for (int step = 0; std::filesystem::exists(base + "/seq/step" + std::to_string(step)); ++step) {
+    const std::string dir = base + "/seq/step" + std::to_string(step);
+    GoldenCase golden;
+    golden.run = "step" + std::to_string(step);
+    std::string set;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      set += (i == 0 ? "" : ", ") +
+             TensorLine(inputs[i], i, dir + "/input-" + std::to_string(i) + ".bin");
+    }
+    sets += "          - [" + set + "]\n";
+    for (size_t o = 0; o < outputs.size(); ++o) {
+      golden.outputs.push_back(Slurp(dir + "/output-" + std::to_string(o) + ".bin"));
+      golden.is_float.push_back(Lower(outputs[o]["dtype"].get<std::string>()) == "float32");
+      all.outputs[o] += golden.outputs.back();
+    }
+    all.is_float = golden.is_float;
+    experiment.cases.push_back(std::move(golden));
+  }
+  experiment.yaml =
+      "name: " + model + "\nmodel: " + Json(base + "/model.tflite").dump() +
+      "\nruns:\n  - name: seq\n    samples: " + std::to_string(experiment.cases.size()) +
+      "\n    state: carry\n    fvp:\n      tensor_io:\n        input_sequence:\n" + sets +
+      Comparison(outputs, all);
+  return experiment;
+}
+
 }  // namespace helx::testing

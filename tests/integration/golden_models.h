@@ -38,6 +38,11 @@ struct GoldenExperiment {
 GoldenExperiment MakeGoldenExperiment(const std::string& folder, const std::string& model,
                                       const ExperimentOptions& options = {});
 
+// An experiment of one run "seq" that feeds a stateful model's consecutive steps (seq/step0, ...)
+// as an input sequence; the cases are the steps. The goldens are not written as references, the
+// comparison policy is.
+GoldenExperiment MakeSequenceExperiment(const std::string& folder, const std::string& model);
+
 }  // namespace helx::testing
 
 #endif  // HELX_TESTS_INTEGRATION_GOLDEN_MODELS_H_
