@@ -125,9 +125,7 @@ class FolderSource : public BundleSource {
       if (!status.ok()) break;
     }
     closedir(stream);
-    if (status.ok() && empty && level > 0) {
-      return RefuseEvidence("unlisted_file", prefix + " is an empty folder; manifest.json lists no such");
-    }
+    if (status.ok() && empty && level > 0) files->push_back(prefix);
     return status;
   }
 

@@ -17,7 +17,7 @@ constexpr int64_t kMostManifestBytes = int64_t{64} << 20;
 
 absl::Status CheckListing(const std::vector<std::string>& files, const Manifest& manifest) {
   for (const std::string& file : files) {
-    if (file != kManifestPath && manifest.Find(file) == nullptr) {
+    if (file != kManifestPath && !file.ends_with('/') && manifest.Find(file) == nullptr) {
       return RefuseEvidence("unlisted_file", file + " is not listed in manifest.json");
     }
   }
@@ -25,6 +25,11 @@ absl::Status CheckListing(const std::vector<std::string>& files, const Manifest&
     if (std::find(files.begin(), files.end(), artifact.path) == files.end()) {
       return RefuseEvidence("artifact_missing",
                             artifact.path + " is listed in manifest.json but does not exist");
+    }
+  }
+  for (const std::string& file : files) {
+    if (file.ends_with('/')) {
+      return RefuseEvidence("unlisted_file", file + " is an empty folder, which no bundle has");
     }
   }
   return absl::OkStatus();

@@ -20,8 +20,8 @@ namespace helx {
 class BundleSource {
  public:
   virtual ~BundleSource() = default;
-  // Every file of the bundle by relative path, manifest.json included. Folders refuse symbolic
-  // links, special files and empty folders.
+  // Every file of the bundle by relative path, manifest.json included, and each empty folder as
+  // "path/". Folders refuse symbolic links and special files.
   virtual absl::StatusOr<std::vector<std::string>> List() const = 0;
   // Refuses a file of more than `most_bytes` (artifact_size) without reading it.
   virtual absl::StatusOr<std::string> Read(const std::string& path, int64_t most_bytes) const = 0;

@@ -86,7 +86,7 @@ TEST(Failure, AHangingEmulatorEndsWithItsLimit) {
   Service service(options);
   ASSERT_NO_FATAL_FAILURE(service.Start());
   service.WriteExperiment("hang", "name: hang\nmodel: " + Digits() +
-                                      "\ndefaults: {acquisition: {samples: 64}}\n");
+                                      "\ndefaults: {samples: 64}\n");
   // Stopped as soon as it is there, again and again, it makes no step.
   std::atomic<bool> done = false;
   std::set<pid_t> stopped;
@@ -150,8 +150,7 @@ TEST(Failure, AFullDiskIsNamedAndSurvived) {
   for (int i = 0; i < 12; ++i) {
     const std::string name = "full" + std::to_string(i);
     service.WriteExperiment(name, "name: " + name + "\nmodel: " + Digits() +
-                                      "\ndefaults: {acquisition: {samples: " + std::to_string(2 + i) +
-                                      "}}\n");
+                                      "\ndefaults: {samples: " + std::to_string(2 + i) + "}\n");
     const CommandResult submit = service.Helxctl({"submit", name + ".yaml", "--json", "--no-cache"});
     const Json answer = submit.json();
     if (answer.contains("jobs") && !answer["jobs"].empty()) {

@@ -183,7 +183,7 @@ runs:
         self.refuses("not_utf8", request(model="\udcff").parse)
         self.refuses("wrong_type", request(defaults=Settings(samples="2")).parse)
         self.refuses("out_of_range", request(defaults=Settings(samples=0)).parse)
-        self.refuses("wrong_type", request(defaults=Settings(samples=10**30)).parse)
+        self.refuses("out_of_range", request(defaults=Settings(samples=10**30)).parse)
         self.refuses("wrong_type", EstimateRequest, {"name": "trial"})
         self.refuses("wrong_path", EstimateRequest, ExperimentConfig("trial", "m"), "a\0b")
         self.refuses("wrong_type", load_request, 7)

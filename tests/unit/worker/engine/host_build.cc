@@ -69,7 +69,9 @@ std::string ModelsFolder() {
 }
 
 std::string FreshFolder(const std::string& name) {
-  const fs::path folder = fs::path(HELX_BUILD_DIR) / "test_folders" / "engine" / name;
+  // A folder of this program's own: tests run side by side.
+  const fs::path program = fs::read_symlink("/proc/self/exe").filename();
+  const fs::path folder = fs::path(HELX_BUILD_DIR) / "test_folders" / program / name;
   fs::remove_all(folder);
   fs::create_directories(folder);
   return folder.string();
