@@ -2,6 +2,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <grpc/support/log.h>
+
 #include <CLI/CLI.hpp>
 #include <climits>
 #include <cstdio>
@@ -85,8 +87,17 @@ int main(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
+  // Until the service stands, its own error says what is wrong; gRPC's lines are for who debugs.
+  gpr_set_log_function([](gpr_log_func_args* line) {
+    helx::server::Log(helx::server::LogLevel::kDebug, line->message);
+  });
   auto server = helx::server::Server::Start(options);
   if (!server.ok()) return Fail(helx::MessageOf(server.status()));
+  gpr_set_log_function([](gpr_log_func_args* line) {
+    const bool error = line->severity == GPR_LOG_SEVERITY_ERROR;
+    helx::server::Log(error ? helx::server::LogLevel::kWarning : helx::server::LogLevel::kDebug,
+                      line->message);
+  });
   std::printf("listening %s\n", (*server)->address().c_str());
   std::fflush(stdout);
   helx::Json fields = {{"address", (*server)->address()}, {"data_dir", options.data_folder}};

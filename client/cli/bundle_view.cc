@@ -97,7 +97,7 @@ absl::Status PrintInputs(const LoadedBundle& bundle, const BundleViewOptions& op
     for (const RetainedTensor& tensor : result.inputs[set]) {
       out << TensorHead(tensor.spec) << "  sha256:" << tensor.digest.hash << '\n';
       if (tensor.path.empty() || result.input_intent == "implicit_zeros") continue;
-      HELX_ASSIGN_OR_RETURN(const std::string bytes, bundle.source->Read(tensor.path));
+      HELX_ASSIGN_OR_RETURN(const std::string bytes, bundle.ReadArtifact(tensor.path));
       out << "     " << FirstElements(tensor.spec.dtype, bytes, options.values) << '\n';
     }
   }

@@ -9,7 +9,7 @@
 namespace helx::cli {
 namespace {
 
-constexpr std::chrono::seconds kProbeLimit{10};
+constexpr std::chrono::seconds kProbeLimit{30};
 constexpr int64_t kFreeBytes = int64_t{1} << 30;
 
 struct Check {
@@ -26,12 +26,19 @@ Check HelxProgram(const client::Environment& environment, const std::string& nam
           "install " + name + " of the same version beside helxctl"};
 }
 
+std::string TooSlow(const std::string& program) {
+  return program + " did not answer within " + std::to_string(kProbeLimit.count()) + " s";
+}
+
+constexpr char kTryLater[] = "try again when the machine is less busy";
+
 Check Tool(const client::Environment& environment, const std::string& name,
            const std::string& package) {
   const std::string path = client::FindInPath(environment, name);
   const std::string fix = "apt-get install " + package;
   if (path.empty()) return {name, false, "not in PATH", fix};
   const ProbeResult version = Probe({path, "--version"}, kProbeLimit);
+  if (version.timed_out) return {name, false, TooSlow(path + " --version"), kTryLater};
   if (version.exit_code != 0) {
     return {name, false, path + " --version failed: " + FirstLine(version.output), fix};
   }
@@ -44,6 +51,7 @@ Check Machine(const client::Environment& environment) {
   const std::string fix = "apt-get install qemu-system-arm (7.2 or newer)";
   if (path.empty()) return {name, false, "no qemu-system-arm", fix};
   const ProbeResult machines = Probe({path, "-machine", "help"}, kProbeLimit);
+  if (machines.timed_out) return {name, false, TooSlow(path + " -machine help"), kTryLater};
   const bool found = machines.exit_code == 0 &&
                      machines.output.find("mps3-an547") != std::string::npos;
   return {name, found, found ? "known" : "unknown to this QEMU", found ? "" : fix};
@@ -57,6 +65,7 @@ Check CLibrary(const client::Environment& environment) {
   const ProbeResult library = Probe({path, "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard",
                                      "-print-file-name=libc.a"},
                                     kProbeLimit);
+  if (library.timed_out) return {name, false, TooSlow(path), kTryLater};
   const std::string file = FirstLine(library.output);
   const bool found = library.exit_code == 0 && file.find('/') != std::string::npos;
   return {name, found, found ? file : "libc.a is not there", found ? "" : fix};
@@ -69,6 +78,7 @@ Check Namespaces(const client::Environment& environment) {
   const ProbeResult sandbox =
       Probe({path, "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "/bin/true"},
             kProbeLimit);
+  if (sandbox.timed_out) return {name, false, TooSlow(path), kTryLater};
   if (sandbox.exit_code == 0) return {name, true, "a sandbox can be made", ""};
   return {name, false, FirstLine(sandbox.output),
           "allow them: sysctl kernel.unprivileged_userns_clone=1 and "

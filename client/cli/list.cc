@@ -8,8 +8,6 @@
 namespace helx::cli {
 namespace {
 
-constexpr int64_t kLargestPage = 1000;
-
 class List : public Command {
  public:
   std::string_view Name() const override { return "list"; }
@@ -42,7 +40,7 @@ class List : public Command {
     bool more = true;
     while (more && static_cast<int64_t>(jobs.size()) < limit_) {
       request.set_page_size(static_cast<int32_t>(
-          std::min(kLargestPage, limit_ - static_cast<int64_t>(jobs.size()))));
+          std::min(client::kLargestPage, limit_ - static_cast<int64_t>(jobs.size()))));
       HELX_ASSIGN_OR_RETURN(const auto page, client.List(request, invocation.stop));
       jobs.insert(jobs.end(), page.jobs().begin(), page.jobs().end());
       request.set_page_token(page.next_page_token());

@@ -78,6 +78,7 @@ ProbeResult Probe(const std::vector<std::string>& argv, std::chrono::millisecond
   }
   const bool ended = ReadAll(ends[0], Clock::now() + limit, result.output);
   close(ends[0]);
+  result.timed_out = !ended;
   if (!ended) kill(-pid, SIGKILL);
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {

@@ -9,7 +9,8 @@
 namespace helx::cli {
 
 struct ProbeResult {
-  int exit_code = -1;   // -1: not started, killed by a signal, or too slow
+  int exit_code = -1;      // -1: not started, killed by a signal, or too slow
+  bool timed_out = false;  // too slow
   std::string output;   // stdout and stderr together, at most 64 KiB
 };
 

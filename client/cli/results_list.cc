@@ -8,8 +8,6 @@
 namespace helx::cli {
 namespace {
 
-constexpr int64_t kLargestPage = 1000;
-
 class ResultsList : public Command {
  public:
   std::string_view Name() const override { return "results list"; }
@@ -27,7 +25,7 @@ class ResultsList : public Command {
     bool more = true;
     while (more && static_cast<int64_t>(entries.size()) < limit_) {
       request.set_page_size(static_cast<int32_t>(
-          std::min(kLargestPage, limit_ - static_cast<int64_t>(entries.size()))));
+          std::min(client::kLargestPage, limit_ - static_cast<int64_t>(entries.size()))));
       HELX_ASSIGN_OR_RETURN(const auto page, client.List(request, invocation.stop));
       entries.insert(entries.end(), page.results().begin(), page.results().end());
       request.set_page_token(page.next_page_token());

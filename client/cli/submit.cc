@@ -28,10 +28,11 @@ class Submit : public Command {
     HELX_ASSIGN_OR_RETURN(auto jobs, submission_.Submit(invocation, connection, experiment));
     if (wait_) {
       HELX_ASSIGN_OR_RETURN(jobs, WaitForJobs(invocation, connection, std::move(jobs), waiting_));
-      ReportEndings(invocation, jobs);
     }
+    // Without --wait too, a job may have ended before the server answered: refused, or answered from the store.
+    ReportEndings(invocation, jobs);
     PrintJobs(invocation, jobs);
-    return wait_ ? ExitCodeOf(jobs) : kOk;
+    return ExitCodeOf(jobs);
   }
 
  private:

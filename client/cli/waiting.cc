@@ -82,6 +82,7 @@ absl::StatusOr<std::vector<Job>> WaitForJobs(Invocation& invocation,
 void ReportEndings(Invocation& invocation, const std::vector<Job>& jobs) {
   invocation.progress.Clear();
   for (const Job& job : jobs) {
+    if (!job.finished()) continue;
     if (job.phase() != helx::v1::SUCCEEDED) {
       invocation.err << invocation.program << ": " << EndingText(job) << std::endl;
     } else if (job.assessment() == helx::v1::MISMATCH) {

@@ -23,7 +23,7 @@ absl::StatusOr<std::vector<helx::v1::Job>> WaitForJobs(
     Invocation& invocation, const std::shared_ptr<client::Connection>& connection,
     std::vector<helx::v1::Job> jobs, const WaitOptions& options);
 
-// Tells on stderr why those jobs that did not succeed, or mismatch, ended so.
+// Tells on stderr why those jobs that ended without success, or mismatch, ended so.
 void ReportEndings(Invocation& invocation, const std::vector<helx::v1::Job>& jobs);
 
 // The answer of the waiting verbs: a line or JSON object per job. `folders` (bundles on disk) may be empty.

@@ -16,12 +16,15 @@
 
 namespace helx::client {
 
+// The most entries of a list that a server answers at once.
+inline constexpr int64_t kLargestPage = 1000;
+
 struct ConnectionOptions {
   Endpoint endpoint;
   EmbeddedServerOptions embedded;  // used when endpoint.embedded
   // Sent with every call. Keys [a-z0-9_.-]+ not beginning with "grpc-", values printable ASCII.
   std::vector<std::pair<std::string, std::string>> metadata;
-  std::chrono::milliseconds connect_limit{5'000};
+  std::chrono::milliseconds connect_limit{20'000};
   std::chrono::milliseconds call_limit{30'000};   // of one unary call
   std::chrono::milliseconds retry_window{15'000};  // how long a server may be away in the middle of work
 };

@@ -16,7 +16,7 @@ struct EmbeddedServerOptions {
   std::string data_folder;   // the store; made with mode 0700 when absent
   std::string program;       // absolute path of helxd
   int idle_exit_seconds = 300;
-  std::chrono::milliseconds start_limit{15'000};
+  std::chrono::milliseconds start_limit{60'000};
 };
 
 // helxd beside this executable, else the first in PATH. NOT_FOUND naming both places.

@@ -94,8 +94,11 @@ absl::StatusOr<PreparedExperiment> PrepareExperiment(const std::string& path,
     if (!models.contains(job.model_path)) {
       auto model = BlobContent::OfFile(Beside(path, job.model_path), limits.model_bytes);
       if (!model.ok()) {
-        return InvalidArgument(path + ": model: " + MessageOf(model.status()) +
-                               "; correct the path (it is taken from the document's folder)");
+        return WithErrorCode(
+            InvalidArgument(job.model_place.text + ": " + MessageOf(model.status()) +
+                            "; correct the path (it is taken from the document's folder) "
+                            "[model_unreadable]"),
+            "model_unreadable");
       }
       models[job.model_path] = model->digest();
       blobs.Add(*std::move(model));

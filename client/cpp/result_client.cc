@@ -26,10 +26,15 @@ class StoredBundle : public BundleSource {
     return paths;
   }
 
-  absl::StatusOr<std::string> Read(const std::string& path) const override {
+  absl::StatusOr<std::string> Read(const std::string& path,
+                                   int64_t most_bytes) const override {
     if (path == "manifest.json") return manifest_text_;
     const Artifact* artifact = manifest_.Find(path);
     if (artifact == nullptr) return NotFound("the bundle has no file " + path);
+    if (artifact->digest.size_bytes > most_bytes) {
+      return DataLoss(path + " has " + std::to_string(artifact->digest.size_bytes) + " bytes, more than the " +
+                      std::to_string(most_bytes) + " it should have");
+    }
     return blobs_.DownloadBytes(artifact->digest, stop_);
   }
 

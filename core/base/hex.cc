@@ -1,6 +1,7 @@
 #include "core/base/hex.h"
 
 #include <bit>
+#include <cstdio>
 #include <cstring>
 
 namespace helx {
@@ -79,6 +80,12 @@ absl::StatusOr<std::vector<uint8_t>> HexDecode(std::string_view text) {
 
 absl::StatusOr<std::string> HexDecodeToString(std::string_view text) {
   return DecodeTo<std::string>(text);
+}
+
+std::string HexAddress(uint64_t address) {
+  char text[24];
+  std::snprintf(text, sizeof(text), "0x%08llx", static_cast<unsigned long long>(address));
+  return text;
 }
 
 }  // namespace helx

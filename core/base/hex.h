@@ -19,6 +19,9 @@ absl::StatusOr<std::vector<uint8_t>> HexDecode(std::string_view text);
 // The same as text, whose characters are the bytes.
 absl::StatusOr<std::string> HexDecodeToString(std::string_view text);
 
+// An address as linkers write it: 0x and at least eight digits.
+std::string HexAddress(uint64_t address);
+
 }  // namespace helx
 
 #endif  // HELX_CORE_BASE_HEX_H_

@@ -163,6 +163,30 @@ absl::StatusOr<bool> JsonBool(const Json& object, const char* name, std::string_
   return member->get<bool>();
 }
 
+absl::StatusOr<const Json*> JsonList(const Json& object, const char* name, std::string_view where) {
+  HELX_ASSIGN_OR_RETURN(const Json* list, JsonMember(object, name, where));
+  if (!list->is_array()) {
+    return InvalidArgument(std::string(where) + "." + name + " is not a list");
+  }
+  return list;
+}
+
+std::string ItemPath(std::string_view list, size_t i) {
+  return std::string(list) + "[" + std::to_string(i) + "]";
+}
+
+Json DigestToJson(const Digest& digest) {
+  return Json{{"sha256", digest.hash}, {"size", digest.size_bytes}};
+}
+
+absl::StatusOr<Digest> DigestFromJson(const Json& value, std::string_view where) {
+  Digest digest;
+  HELX_ASSIGN_OR_RETURN(digest.hash, JsonString(value, "sha256", where));
+  HELX_ASSIGN_OR_RETURN(digest.size_bytes, JsonInt(value, "size", where));
+  HELX_RETURN_IF_ERROR(Annotate(CheckDigest(digest), where));
+  return digest;
+}
+
 bool IsUtf8(std::string_view text) {
   size_t i = 0;
   while (i < text.size()) {

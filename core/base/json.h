@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/base/digest.h"
 #include "core/base/status.h"
 
 namespace helx {
@@ -38,6 +39,16 @@ absl::StatusOr<bool> JsonBool(const Json& object, const char* name, std::string_
 // The member itself; the pointer lives as long as `object`.
 absl::StatusOr<const Json*> JsonMember(const Json& object, const char* name,
                                        std::string_view where);
+
+// The member `name` of an object, which must be a list.
+absl::StatusOr<const Json*> JsonList(const Json& object, const char* name, std::string_view where);
+
+// The path of a list's item in messages: "list[3]".
+std::string ItemPath(std::string_view list, size_t i);
+
+// {"sha256": hash, "size": bytes}, and back.
+Json DigestToJson(const Digest& digest);
+absl::StatusOr<Digest> DigestFromJson(const Json& value, std::string_view where);
 
 // Whether `text` is well-formed UTF-8 without NUL.
 bool IsUtf8(std::string_view text);

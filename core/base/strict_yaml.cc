@@ -22,6 +22,12 @@ absl::Status FileError(const std::string& file, int line, std::string_view code,
                        code);
 }
 
+// "did you mean x? Allowed: ", the first half only where a known name is near.
+std::string DidYouMean(std::string_view text, std::initializer_list<std::string_view> known) {
+  const std::string_view nearest = NearestName(text, known);
+  return nearest.empty() ? "allowed: " : "did you mean " + std::string(nearest) + "? Allowed: ";
+}
+
 int LineOf(std::string_view text, size_t offset) {
   int line = 1;
   for (char c : text.substr(0, offset)) line += c == '\n';
@@ -133,6 +139,10 @@ const YamlNode& YamlNode::Nearest(std::string_view path) const {
   return *node;
 }
 
+std::string YamlNode::Where() const {
+  return *file_ + ":" + std::to_string(line_) + ": " + Path();
+}
+
 absl::Status YamlNode::Error(std::string_view code, std::string_view message) const {
   return FileError(*file_, line_, code, Path() + ": " + std::string(message));
 }
@@ -153,9 +163,8 @@ absl::Status YamlNode::CheckKeys(std::initializer_list<std::string_view> known) 
     bool found = false;
     for (std::string_view name : known) found = found || name == key;
     if (found) continue;
-    return node->Error("unknown_key", "unknown key " + ShownText(key) + "; did you mean " +
-                                          std::string(NearestName(key, known)) +
-                                          "? Allowed: " + JoinNames(known));
+    return node->Error("unknown_key", "unknown key " + ShownText(key) + "; " +
+                                          DidYouMean(key, known) + JoinNames(known));
   }
   return absl::OkStatus();
 }
@@ -192,6 +201,9 @@ absl::StatusOr<int64_t> YamlNode::Integer(int64_t least, int64_t most) const {
     return Error("wrong_type", "found " + Found() + "; allowed: " + allowed + ", without quotes");
   }
   const auto value = ParsePlainInteger(scalar_);
+  if (!value && IsPlainInteger(scalar_)) {
+    return Error("out_of_range", "found " + Found() + "; allowed: " + allowed);
+  }
   if (!value) {
     const bool leading_zero = scalar_.size() > 1 && scalar_[0] == '0' &&
                               scalar_.find_first_not_of("0123456789") == std::string::npos;
@@ -262,11 +274,9 @@ absl::StatusOr<std::string> YamlNode::OneOf(std::initializer_list<std::string_vi
       if (scalar_ == name) return scalar_;
     }
   }
-  std::string message = "found " + Found() + "; ";
-  if (kind_ == Kind::kScalar) {
-    message += "did you mean " + std::string(NearestName(scalar_, allowed)) + "? ";
-  }
-  return Error("not_allowed", message + "Allowed: " + JoinNames(allowed));
+  return Error("not_allowed", "found " + Found() + "; " +
+                                  DidYouMean(kind_ == Kind::kScalar ? scalar_ : "", allowed) +
+                                  JoinNames(allowed));
 }
 
 // Receives yaml-cpp's events and builds the tree, refusing as soon as something is not allowed.

@@ -39,6 +39,8 @@ class YamlNode {
   // From the document's root: "defaults.fvp.tensor_io.inputs[0].dtype"; "document" for the root
   // itself.
   std::string Path() const;
+  // "file:line: key.path", as messages begin.
+  std::string Where() const;
   int line() const { return line_; }  // from 1; of the key for a member of a mapping
 
   const std::vector<const YamlNode*>& items() const { return items_; }

@@ -89,10 +89,13 @@ std::string_view PlainScalarAmbiguity(std::string_view text) {
   return LooksNumeric(text) ? "a number" : "";
 }
 
-std::optional<int64_t> ParsePlainInteger(std::string_view text) {
+bool IsPlainInteger(std::string_view text) {
   const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
-  if (digits.empty() || !AllOf(digits, "0123456789")) return std::nullopt;
-  if (digits[0] == '0' && text != "0") return std::nullopt;
+  return !digits.empty() && AllOf(digits, "0123456789") && (digits[0] != '0' || text == "0");
+}
+
+std::optional<int64_t> ParsePlainInteger(std::string_view text) {
+  if (!IsPlainInteger(text)) return std::nullopt;
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
@@ -134,7 +137,7 @@ absl::StatusOr<std::string> ShortestNonNegative(std::string_view text) {
   return std::string(buffer, written.ptr);
 }
 
-std::string_view NearestName(std::string_view text, std::initializer_list<std::string_view> known) {
+std::string_view NearestName(std::string_view text, std::span<const std::string_view> known) {
   std::string_view best;
   size_t best_distance = SIZE_MAX;
   text = text.substr(0, 64);
@@ -151,12 +154,17 @@ std::string_view NearestName(std::string_view text, std::initializer_list<std::s
         row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
       }
     }
-    if (row.back() < best_distance) {
+    const size_t alike = std::max(text.size(), name.size()) / 3 + 1;
+    if (row.back() <= alike && row.back() < best_distance) {
       best_distance = row.back();
       best = name;
     }
   }
   return best;
+}
+
+std::string_view NearestName(std::string_view text, std::initializer_list<std::string_view> known) {
+  return NearestName(text, std::span(known.begin(), known.size()));
 }
 
 std::string ShownText(std::string_view text) {

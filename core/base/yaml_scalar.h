@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,9 @@ namespace helx {
 // "" for none.
 std::string_view PlainScalarAmbiguity(std::string_view text);
 
+// Whether the text is 0, or an optional '-' and digits without leading zero.
+bool IsPlainInteger(std::string_view text);
+
 // 0, or an optional '-' and digits without leading zero; nullopt otherwise or outside int64.
 std::optional<int64_t> ParsePlainInteger(std::string_view text);
 
@@ -29,8 +33,9 @@ std::optional<int64_t> ParsePlainInteger(std::string_view text);
 // not_a_number, not_finite, negative_number.
 absl::StatusOr<std::string> ShortestNonNegative(std::string_view text);
 
-// The one of `known` with the least edit distance (Levenshtein) from `text`; "" when `known` is
-// empty.
+// The one of `known` with the least edit distance (Levenshtein) from `text`, when that is at most a third of the longer of
+// the two plus one; else "".
+std::string_view NearestName(std::string_view text, std::span<const std::string_view> known);
 std::string_view NearestName(std::string_view text, std::initializer_list<std::string_view> known);
 
 // At most 60 bytes of `text` for a message, in double quotes; control characters and broken UTF-8

@@ -52,7 +52,8 @@ class FolderSource : public BundleSource {
     return files;
   }
 
-  absl::StatusOr<std::string> Read(const std::string& path) const override {
+  absl::StatusOr<std::string> Read(const std::string& path,
+                                   int64_t most_bytes) const override {
     const absl::Status safe = CheckBundlePath(path);
     if (!safe.ok()) return RefuseEvidence("unsafe_path", safe);
     Fd at(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -66,7 +67,7 @@ class FolderSource : public BundleSource {
                                : openat(at.get(), path.substr(start).c_str(),
                                         O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (file.get() < 0) return Unreadable(path, errno);
-    return ReadAll(file, path);
+    return ReadAll(file, path, most_bytes);
   }
 
  private:
@@ -76,11 +77,17 @@ class FolderSource : public BundleSource {
                           path + ": " + std::strerror(error));
   }
 
-  static absl::StatusOr<std::string> ReadAll(const Fd& file, const std::string& path) {
+  static absl::StatusOr<std::string> ReadAll(const Fd& file, const std::string& path,
+                                             int64_t most_bytes) {
     struct stat info {};
     if (fstat(file.get(), &info) != 0) return Unreadable(path, errno);
     if (!S_ISREG(info.st_mode)) {
       return RefuseEvidence("special_file", path + " is not a regular file");
+    }
+    if (info.st_size > most_bytes) {
+      return RefuseEvidence("artifact_size", path + " has " + std::to_string(info.st_size) +
+                                                 " bytes, more than the " +
+                                                 std::to_string(most_bytes) + " it should have");
     }
     std::string content(static_cast<size_t>(info.st_size), '\0');
     size_t done = 0;
@@ -109,13 +116,18 @@ class FolderSource : public BundleSource {
       return RefuseEvidence("unreadable", prefix + ": " + std::strerror(errno));
     }
     absl::Status status;
+    bool empty = true;
     while (const dirent* entry = readdir(stream)) {
       const std::string name = entry->d_name;
       if (name == "." || name == "..") continue;
+      empty = false;
       status = ListEntry(folder, name, prefix + name, level, files);
       if (!status.ok()) break;
     }
     closedir(stream);
+    if (status.ok() && empty && level > 0) {
+      return RefuseEvidence("unlisted_file", prefix + " is an empty folder; manifest.json lists no such");
+    }
     return status;
   }
 

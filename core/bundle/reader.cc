@@ -12,6 +12,8 @@ namespace helx {
 namespace {
 
 constexpr char kManifestPath[] = "manifest.json";
+// 100,000 files, each with its path and digest.
+constexpr int64_t kMostManifestBytes = int64_t{64} << 20;
 
 absl::Status CheckListing(const std::vector<std::string>& files, const Manifest& manifest) {
   for (const std::string& file : files) {
@@ -29,7 +31,7 @@ absl::Status CheckListing(const std::vector<std::string>& files, const Manifest&
 }
 
 absl::StatusOr<std::string> ReadChecked(const BundleSource& source, const Artifact& artifact) {
-  HELX_ASSIGN_OR_RETURN(std::string content, source.Read(artifact.path));
+  HELX_ASSIGN_OR_RETURN(std::string content, source.Read(artifact.path, artifact.digest.size_bytes));
   if (static_cast<int64_t>(content.size()) != artifact.digest.size_bytes) {
     return RefuseEvidence("artifact_size", artifact.path + " has " +
                                                std::to_string(content.size()) +
@@ -78,7 +80,7 @@ absl::StatusOr<LoadedBundle> LoadBundle(std::shared_ptr<const BundleSource> sour
         "manifest_missing",
         "there is no manifest.json: this is not a bundle, or it was never finished");
   }
-  HELX_ASSIGN_OR_RETURN(bundle.manifest_text, source->Read(kManifestPath));
+  HELX_ASSIGN_OR_RETURN(bundle.manifest_text, source->Read(kManifestPath, kMostManifestBytes));
   HELX_ASSIGN_OR_RETURN(bundle.manifest, Manifest::Parse(bundle.manifest_text));
   HELX_RETURN_IF_ERROR(CheckListing(listing, bundle.manifest));
   HELX_RETURN_IF_ERROR(CheckStatus(bundle.manifest));

@@ -21,9 +21,10 @@ class BundleSource {
  public:
   virtual ~BundleSource() = default;
   // Every file of the bundle by relative path, manifest.json included. Folders refuse symbolic
-  // links and special files.
+  // links, special files and empty folders.
   virtual absl::StatusOr<std::vector<std::string>> List() const = 0;
-  virtual absl::StatusOr<std::string> Read(const std::string& path) const = 0;
+  // Refuses a file of more than `most_bytes` (artifact_size) without reading it.
+  virtual absl::StatusOr<std::string> Read(const std::string& path, int64_t most_bytes) const = 0;
 };
 
 std::unique_ptr<BundleSource> OpenBundleFolder(const std::string& folder);

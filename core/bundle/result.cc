@@ -5,17 +5,6 @@
 namespace helx {
 namespace {
 
-std::string ItemPath(std::string_view list, size_t i) {
-  return std::string(list) + "[" + std::to_string(i) + "]";
-}
-
-absl::StatusOr<const Json*> ListMember(const Json& object, const char* name,
-                                       const std::string& where) {
-  HELX_ASSIGN_OR_RETURN(const Json* list, JsonMember(object, name, where));
-  if (!list->is_array()) return InvalidArgument(where + "." + name + " is not a list");
-  return list;
-}
-
 template <typename T, typename ToJson>
 Json ListToJson(const std::vector<T>& values, ToJson to_json) {
   Json list = Json::array();
@@ -27,7 +16,7 @@ Json ListToJson(const std::vector<T>& values, ToJson to_json) {
 template <typename T, typename FromJson>
 absl::Status ListFromJson(const Json& object, const char* name, const std::string& where,
                           FromJson from_json, std::vector<T>* out) {
-  HELX_ASSIGN_OR_RETURN(const Json* list, ListMember(object, name, where));
+  HELX_ASSIGN_OR_RETURN(const Json* list, JsonList(object, name, where));
   for (size_t i = 0; i < list->size(); ++i) {
     HELX_ASSIGN_OR_RETURN(T item, from_json((*list)[i], ItemPath(where + "." + name, i)));
     out->push_back(std::move(item));
@@ -225,7 +214,7 @@ Json ReferencesToJson(const ResultDocument& result) {
 }
 
 absl::Status ReferencesFromJson(const Json& tensors, ResultDocument* result) {
-  HELX_ASSIGN_OR_RETURN(const Json* list, ListMember(tensors, "references", "tensors"));
+  HELX_ASSIGN_OR_RETURN(const Json* list, JsonList(tensors, "references", "tensors"));
   for (size_t i = 0; i < list->size(); ++i) {
     const std::string path = ItemPath("tensors.references", i);
     BoundReference reference;
@@ -272,7 +261,7 @@ absl::Status TensorsFromJson(const Json& value, ResultDocument* result) {
     HELX_RETURN_IF_ERROR(
         ListFromJson(value, "inputs", where, RetainedFromJson, &result->inputs.emplace_back()));
   } else if (!sequence->is_null()) {
-    HELX_RETURN_IF_ERROR(ListMember(value, "input_sequence", where).status());
+    HELX_RETURN_IF_ERROR(JsonList(value, "input_sequence", where).status());
     for (size_t i = 0; i < sequence->size(); ++i) {
       const std::string path = ItemPath("tensors.input_sequence", i);
       std::vector<RetainedTensor>& set = result->inputs.emplace_back();
@@ -330,7 +319,7 @@ Json ResultDocument::ToJson() const {
               {"image_sha256", image_sha256},
               {"measurements", Json{{"memory", MemoryToJson(memory)},
                                     {"samples", ListToJson(samples, SampleToJson)}}},
-              {"model", Json{{"sha256", model.hash}, {"size", model.size_bytes}}},
+              {"model", DigestToJson(model)},
               {"platform", platform},
               {"request_identity", request_identity},
               {"schema", std::string(kSchema)},

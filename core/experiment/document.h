@@ -81,10 +81,18 @@ struct TensorIoEntry {
   friend bool operator==(const TensorIoEntry&, const TensorIoEntry&) = default;
 };
 
+// Where in a document something stands, for messages: "experiment.yaml:3: model". No part of what the document means, so
+// all places are equal.
+struct SourcePlace {
+  std::string text;
+  friend bool operator==(const SourcePlace&, const SourcePlace&) { return true; }
+};
+
 // One job as the document asks for it: defaults with one run's overrides applied.
 struct JobEntry {
   std::string run;          // empty when `runs` is not written
   std::string model_path;   // as written
+  SourcePlace model_place;
   std::string model_stem;   // file name without its last ending
   std::string bundle_path;  // below the results folder: "name", "name/run", "name/run/stem"
   std::string engine = "builtin";

@@ -16,18 +16,6 @@ absl::Status Refuse(std::string_view path, std::string_view code, std::string_vi
                        code);
 }
 
-Json DigestToJson(const Digest& digest) {
-  return Json{{"sha256", digest.hash}, {"size", digest.size_bytes}};
-}
-
-absl::StatusOr<Digest> DigestFromJson(const Json& value, std::string_view where) {
-  Digest digest;
-  HELX_ASSIGN_OR_RETURN(digest.hash, JsonString(value, "sha256", where));
-  HELX_ASSIGN_OR_RETURN(digest.size_bytes, JsonInt(value, "size", where));
-  HELX_RETURN_IF_ERROR(Annotate(CheckDigest(digest), where));
-  return digest;
-}
-
 Json TensorsToJson(const std::vector<TensorEntry>& tensors) {
   Json list = Json::array();
   for (const TensorEntry& tensor : tensors) {
@@ -36,17 +24,6 @@ Json TensorsToJson(const std::vector<TensorEntry>& tensors) {
     item.update(DigestToJson(digest));
     list.push_back(std::move(item));
   }
-  return list;
-}
-
-std::string ItemPath(const std::string& list, size_t i) {
-  return list + "[" + std::to_string(i) + "]";
-}
-
-absl::StatusOr<const Json*> ListMember(const Json& object, const char* name,
-                                       const std::string& where) {
-  HELX_ASSIGN_OR_RETURN(const Json* list, JsonMember(object, name, where));
-  if (!list->is_array()) return InvalidArgument(where + "." + name + " is not a list");
   return list;
 }
 
@@ -90,12 +67,12 @@ absl::StatusOr<TensorIoEntry> PolicyFromJson(const Json& value) {
   TensorIoEntry policy;
   HELX_ASSIGN_OR_RETURN(const Json* inputs, JsonMember(value, "inputs", where));
   HELX_ASSIGN_OR_RETURN(policy.inputs, TensorsFromJson(*inputs, where + ".inputs"));
-  HELX_ASSIGN_OR_RETURN(const Json* sequence, ListMember(value, "input_sequence", where));
+  HELX_ASSIGN_OR_RETURN(const Json* sequence, JsonList(value, "input_sequence", where));
   for (size_t i = 0; i < sequence->size(); ++i) {
     HELX_ASSIGN_OR_RETURN(policy.input_sequence.emplace_back(),
                           TensorsFromJson((*sequence)[i], ItemPath(where + ".input_sequence", i)));
   }
-  HELX_ASSIGN_OR_RETURN(const Json* references, ListMember(value, "references", where));
+  HELX_ASSIGN_OR_RETURN(const Json* references, JsonList(value, "references", where));
   for (size_t i = 0; i < references->size(); ++i) {
     const std::string path = ItemPath(where + ".references", i);
     const Json& item = (*references)[i];
@@ -182,7 +159,7 @@ absl::StatusOr<ComparisonEntry> ComparisonFromJson(const Json& value, std::strin
                   "found " + ShownText(nan) + "; allowed: never_match, match_both");
   }
   comparison.nan_match_both = nan == "match_both";
-  HELX_ASSIGN_OR_RETURN(const Json* list, ListMember(value, "per_tensor", where));
+  HELX_ASSIGN_OR_RETURN(const Json* list, JsonList(value, "per_tensor", where));
   for (size_t i = 0; i < list->size(); ++i) {
     const std::string path = ItemPath(where + ".per_tensor", i);
     HELX_ASSIGN_OR_RETURN(const int64_t output,

@@ -111,11 +111,13 @@ class SettingsReader {
 struct ModelPath {
   std::string path;
   std::string stem;
+  SourcePlace place;
 };
 
 absl::StatusOr<ModelPath> ReadModel(const YamlNode& node) {
   ModelPath model;
   HELX_ASSIGN_OR_RETURN(model.path, node.Text());
+  model.place = {node.Where()};
   const std::string file = model.path.substr(model.path.rfind('/') + 1);
   const size_t dot = file.rfind('.');
   model.stem = dot == std::string::npos || dot == 0 ? file : file.substr(0, dot);
@@ -233,6 +235,7 @@ class ExperimentReader {
   absl::Status AddJob(const ModelPath& model, const Settings& run) {
     JobEntry job = run.job;
     job.model_path = model.path;
+    job.model_place = model.place;
     job.model_stem = model.stem;
     job.bundle_path = experiment_.name;
     if (!job.run.empty()) job.bundle_path += "/" + job.run;

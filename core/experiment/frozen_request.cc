@@ -10,19 +10,7 @@ namespace {
 constexpr std::string_view kTensorSchema = "helx.tensor-request/v1";
 constexpr std::string_view kRequestSchema = "helx.request/v1";
 
-Json DigestToJson(const Digest& digest) {
-  return Json{{"sha256", digest.hash}, {"size", digest.size_bytes}};
-}
-
-absl::StatusOr<Digest> DigestFromJson(const Json& value, std::string_view where) {
-  Digest digest;
-  HELX_ASSIGN_OR_RETURN(digest.hash, JsonString(value, "sha256", where));
-  HELX_ASSIGN_OR_RETURN(digest.size_bytes, JsonInt(value, "size", where));
-  HELX_RETURN_IF_ERROR(Annotate(CheckDigest(digest), where));
-  return digest;
-}
-
-Json TensorsToJson(const std::vector<BoundTensor>& tensors) {
+Json BoundTensorsToJson(const std::vector<BoundTensor>& tensors) {
   Json list = Json::array();
   for (const BoundTensor& tensor : tensors) {
     Json item = SpecToJson(tensor.spec);
@@ -32,26 +20,13 @@ Json TensorsToJson(const std::vector<BoundTensor>& tensors) {
   return list;
 }
 
-absl::StatusOr<const Json*> ListMember(const Json& object, const char* name,
-                                       std::string_view where) {
-  HELX_ASSIGN_OR_RETURN(const Json* list, JsonMember(object, name, where));
-  if (!list->is_array()) {
-    return InvalidArgument(std::string(where) + "." + name + " is not a list");
-  }
-  return list;
-}
-
-std::string ItemPath(std::string_view list, size_t i) {
-  return std::string(list) + "[" + std::to_string(i) + "]";
-}
-
 absl::Status CheckPosition(const TensorSpec& spec, size_t i, std::string_view where) {
   if (spec.index == static_cast<int64_t>(i)) return absl::OkStatus();
   return InvalidArgument(std::string(where) + ".index is " + std::to_string(spec.index) +
                          "; tensors stand in model-index order from 0");
 }
 
-absl::StatusOr<std::vector<BoundTensor>> TensorsFromJson(const Json& list,
+absl::StatusOr<std::vector<BoundTensor>> BoundTensorsFromJson(const Json& list,
                                                          const std::string& where) {
   if (!list.is_array()) return InvalidArgument(where + " is not a list");
   std::vector<BoundTensor> tensors;
@@ -122,14 +97,14 @@ absl::StatusOr<Acquisition> AcquisitionFromJson(const Json& object, std::string_
 
 Json TensorRequest::ToJson() const {
   Json sets = Json::array();
-  for (const auto& set : input_sets) sets.push_back(TensorsToJson(set));
+  for (const auto& set : input_sets) sets.push_back(BoundTensorsToJson(set));
   Json output_list = Json::array();
   for (const TensorSpec& spec : outputs) output_list.push_back(SpecToJson(spec));
   Json reference_list = Json::array();
   for (const BoundReference& reference : references) {
     reference_list.push_back(Json{{"description", reference.description},
                                   {"origin", reference.origin},
-                                  {"tensors", TensorsToJson(reference.tensors)}});
+                                  {"tensors", BoundTensorsToJson(reference.tensors)}});
   }
   return Json{{"comparison", ComparisonToJson(comparison)},
               {"input_intent", explicit_inputs ? "explicit" : "implicit_zeros"},
@@ -148,20 +123,20 @@ absl::StatusOr<TensorRequest> TensorRequest::FromJson(const Json& value) {
     return InvalidArgument("tensors.input_intent is neither explicit nor implicit_zeros");
   }
   request.explicit_inputs = intent == "explicit";
-  HELX_ASSIGN_OR_RETURN(const Json* sets, ListMember(value, "input_sets", where));
+  HELX_ASSIGN_OR_RETURN(const Json* sets, JsonList(value, "input_sets", where));
   if (sets->empty()) return InvalidArgument("tensors.input_sets is empty");
   for (size_t i = 0; i < sets->size(); ++i) {
     HELX_ASSIGN_OR_RETURN(request.input_sets.emplace_back(),
-                          TensorsFromJson((*sets)[i], ItemPath("tensors.input_sets", i)));
+                          BoundTensorsFromJson((*sets)[i], ItemPath("tensors.input_sets", i)));
   }
-  HELX_ASSIGN_OR_RETURN(const Json* outputs, ListMember(value, "outputs", where));
+  HELX_ASSIGN_OR_RETURN(const Json* outputs, JsonList(value, "outputs", where));
   for (size_t i = 0; i < outputs->size(); ++i) {
     const std::string path = ItemPath("tensors.outputs", i);
     HELX_ASSIGN_OR_RETURN(TensorSpec spec, SpecFromJson((*outputs)[i], path));
     HELX_RETURN_IF_ERROR(CheckPosition(spec, i, path));
     request.outputs.push_back(std::move(spec));
   }
-  HELX_ASSIGN_OR_RETURN(const Json* references, ListMember(value, "references", where));
+  HELX_ASSIGN_OR_RETURN(const Json* references, JsonList(value, "references", where));
   for (size_t i = 0; i < references->size(); ++i) {
     const std::string path = ItemPath("tensors.references", i);
     const Json& item = (*references)[i];
@@ -169,7 +144,7 @@ absl::StatusOr<TensorRequest> TensorRequest::FromJson(const Json& value) {
     HELX_ASSIGN_OR_RETURN(reference.origin, JsonString(item, "origin", path));
     HELX_ASSIGN_OR_RETURN(reference.description, JsonString(item, "description", path));
     HELX_ASSIGN_OR_RETURN(const Json* tensors, JsonMember(item, "tensors", path));
-    HELX_ASSIGN_OR_RETURN(reference.tensors, TensorsFromJson(*tensors, path + ".tensors"));
+    HELX_ASSIGN_OR_RETURN(reference.tensors, BoundTensorsFromJson(*tensors, path + ".tensors"));
     request.references.push_back(std::move(reference));
   }
   HELX_ASSIGN_OR_RETURN(const Json* comparison, JsonMember(value, "comparison", where));

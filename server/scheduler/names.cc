@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <numeric>
 
 namespace helx::server {
 namespace {
@@ -11,21 +10,6 @@ bool IsAlphanumeric(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 bool IsNameCharacter(char c) { return IsAlphanumeric(c) || c == '.' || c == '_' || c == '-'; }
-
-size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-    }
-  }
-  return row[b.size()];
-}
 
 }  // namespace
 
@@ -74,19 +58,6 @@ absl::Status CheckText(std::string_view field, std::string_view value, size_t li
     }
   }
   return absl::OkStatus();
-}
-
-std::string NearestName(std::string_view name, const std::vector<std::string>& known) {
-  std::string best;
-  size_t best_distance = SIZE_MAX;
-  for (const std::string& candidate : known) {
-    const size_t distance = EditDistance(name.substr(0, 64), candidate);
-    if (distance < best_distance && distance <= std::max(name.size(), candidate.size()) / 3 + 1) {
-      best = candidate;
-      best_distance = distance;
-    }
-  }
-  return best;
 }
 
 }  // namespace helx::server

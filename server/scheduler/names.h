@@ -21,10 +21,6 @@ absl::Status CheckText(std::string_view field, std::string_view value, size_t li
 // `value` in quotes, at most 80 characters, everything but printable ASCII as \xNN.
 std::string Quoted(std::string_view value);
 
-// The member of `known` with the smallest edit distance, when it is at most a third of the longer
-// name plus one; else "".
-std::string NearestName(std::string_view name, const std::vector<std::string>& known);
-
 }  // namespace helx::server
 
 #endif  // HELX_SERVER_SCHEDULER_NAMES_H_

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/yaml_scalar.h"
 #include "server/scheduler/names.h"
 
 namespace helx::server {
@@ -62,7 +63,8 @@ struct Offer {
                                 (reason.empty() ? "unsupported" : reason) +
                                 "; available: " + Listing(available))};
     }
-    const std::string nearest = NearestName(name, {available.begin(), available.end()});
+    const std::vector<std::string_view> names(available.begin(), available.end());
+    const std::string nearest(NearestName(name, names));
     return {MakeViolation("unknown_" + what, name,
                           "no worker offers the " + what + " " + Quoted(name) +
                               (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?") +

@@ -14,7 +14,6 @@ namespace {
 
 constexpr char kMissingType[] = "helx.dev/missing-blobs";
 constexpr int64_t kIdReserveMicros = int64_t{3600} * 1'000'000;
-constexpr size_t kFailureTextBytes = 1024;
 
 int64_t ParseInt(const std::string& text) {
   int64_t value = 0;

@@ -218,6 +218,7 @@ class Scheduler {
 
   // scheduler_time.cc
   void TickJobs(int64_t now, Transaction& t);
+  void RefuseOutdated(Transaction& t);
   void TickLanes(int64_t now, Transaction& t);
   void TickActions(int64_t now, Transaction& t);
   void ExpireIdempotency();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/scheduler/placement.h"
 #include "server/scheduler/scheduler.h"
 #include "server/scheduler/turn.h"
 #include "server/store/keys.h"
@@ -120,9 +121,37 @@ void Scheduler::TickJobs(int64_t now, Transaction& t) {
   // Jobs that wait for a worker to offer their platform: once the start-up grace is over, they are
   // refused.
   if (!InStartup() && workers_.live_count() > 0) {
+    RefuseOutdated(t);
     for (LiveJob* job : waiting) Advance(*job, t);
     const auto waiters = waiting_;
     for (const auto& waiter : waiters) AdvanceWaiter(waiter, t);
+  }
+}
+
+// Jobs submitted by the digest of a frozen request whose tools no live worker offers: without their document they cannot
+// be frozen anew, and waiting for an older tool to come back has no end.
+void Scheduler::RefuseOutdated(Transaction& t) {
+  const auto catalogues = workers_.LiveCatalogues();
+  std::vector<LiveJob*> refused;
+  queue_.ForEach([&](Action* action) {
+    if (action->record.kind() == v1::ACTION_KIND_FREEZE ||
+        Refusal(action->record.placement(), catalogues).empty()) {
+      return;
+    }
+    for (LiveJob* job : action->jobs) {
+      if (!job->record.has_document()) refused.push_back(job);
+    }
+  });
+  for (LiveJob* job : refused) {
+    const records::Placement& asked = job->record.placement();
+    const auto violations = Refusal(asked, catalogues);
+    v1::Failure failure = MakeFailure(
+        v1::INFRA, "frozen_tools_unavailable",
+        "no worker offers the tools this request was frozen for: " + asked.engine() + " " +
+            asked.engine_version() + " for " + asked.platform() + ", " + asked.toolchain() + ", " +
+            asked.executor() + " " + asked.executor_version() + "; freeze the experiment again");
+    for (const v1::Violation& violation : violations) *failure.add_violations() = violation;
+    Fail(*job, v1::FAILED, failure, t);
   }
 }
 

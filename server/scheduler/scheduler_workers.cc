@@ -15,7 +15,6 @@ namespace {
 
 constexpr size_t kLogPieceBytes = 64 << 10;
 constexpr int kViolationsLimit = 64;
-constexpr size_t kFailureTextBytes = 1024;
 
 v1::SynchronizeResponse Idle() {
   v1::SynchronizeResponse out;

@@ -26,6 +26,9 @@ class Scheduler::Turn {
 inline constexpr char kCatalogueKey[] = "catalogue_digest";
 inline constexpr char kIdCeilingKey[] = "job_id_ceiling";
 
+// The longest text of a failure, in bytes.
+inline constexpr size_t kFailureTextBytes = 1024;
+
 bool IsTerminal(v1::JobPhase phase);
 v1::Failure MakeFailure(v1::Fault fault, const std::string& code, const std::string& message);
 

@@ -15,14 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Writes the experiment into the service's folder; its file name.
-std::string WriteExperiment(const Service& service, const std::string& name,
-                            const std::string& yaml) {
-  const std::string path = service.folder() + "/" + name + ".yaml";
-  Spill(path, yaml);
-  return path;
-}
-
 // Integers byte for byte, floats within 1e-4 of the largest magnitude: checked here too, apart from HELX's own verdict.
 void ExpectGolden(const std::string& actual, const std::string& golden, bool is_float,
                   const std::string& what) {
@@ -49,7 +41,7 @@ TEST(MainJob, TenModelsEqualTheGoldensOnTheEmulatedM55) {
     SCOPED_TRACE(model);
     const GoldenExperiment experiment = MakeGoldenExperiment(ModelsFolder(), model);
     ASSERT_FALSE(experiment.cases.empty());
-    WriteExperiment(service, model, experiment.yaml);
+    service.WriteExperiment(model, experiment.yaml);
     const CommandResult run =
         service.Helxctl({"run", "-c", model + ".yaml", "-o", "out", "--json"});
     ASSERT_EQ(run.exit_code, 0) << run.out << run.err << service.Log();
@@ -73,7 +65,7 @@ TEST(MainJob, TheFetchedBundleVerifiesWithTheServerStopped) {
   ASSERT_NO_FATAL_FAILURE(service.Start());
   ExperimentOptions options;
   options.cases = 1;
-  WriteExperiment(service, "kws",
+  service.WriteExperiment("kws",
                   MakeGoldenExperiment(ModelsFolder(), "mlperf_kws_dscnn_int8", options).yaml);
   const CommandResult submit = service.Helxctl({"submit", "kws.yaml", "--wait", "--json"});
   ASSERT_EQ(submit.exit_code, 0) << submit.out << submit.err << service.Log();
@@ -102,7 +94,7 @@ TEST(MainJob, RepeatsByteForByte) {
     Service service(one);
     ASSERT_NO_FATAL_FAILURE(service.Start());
     for (const std::string& model : FirstTenModels()) {
-      WriteExperiment(service, model, MakeGoldenExperiment(ModelsFolder(), model, options).yaml);
+      service.WriteExperiment(model, MakeGoldenExperiment(ModelsFolder(), model, options).yaml);
       const CommandResult run = service.Helxctl(
           {"run", "-c", model + ".yaml", "-o", "out", "--no-cache", "--json"});
       ASSERT_EQ(run.exit_code, 0) << run.out << run.err;
@@ -123,7 +115,7 @@ TEST(MainJob, AnIdenticalRequestIsAnsweredFromTheStore) {
   ASSERT_NO_FATAL_FAILURE(service.Start());
   ExperimentOptions options;
   options.cases = 1;
-  WriteExperiment(service, "hello",
+  service.WriteExperiment("hello",
                   MakeGoldenExperiment(ModelsFolder(), "tflm_hello_world_int8", options).yaml);
   const Json first = service.Helxctl({"submit", "hello.yaml", "--wait", "--json"}).json();
   const Json second = service.Helxctl({"submit", "hello.yaml", "--wait", "--json"}).json();
@@ -139,8 +131,8 @@ TEST(MainJob, CaptureDoesNotChangeTheCounts) {
   Service service;
   ASSERT_NO_FATAL_FAILURE(service.Start());
   const std::string model = "model: " + ModelsFolder() + "/tflm_hello_world_int8/model.tflite\n";
-  WriteExperiment(service, "plain", "name: plain\n" + model);
-  WriteExperiment(service, "capture",
+  service.WriteExperiment("plain", "name: plain\n" + model);
+  service.WriteExperiment("capture",
                   "name: capture\n" + model + "defaults: {fvp: {tensor_io: {}}}\n");
   std::vector<Json> results;
   std::vector<std::string> images;
@@ -171,7 +163,7 @@ TEST(MainJob, MalformedModelsAreRefusedOrRun) {
   for (const auto& item : fs::directory_iterator(ModelsFolder() + "/_malformed")) {
     if (item.path().extension() == ".tflite") yaml += "  - " + item.path().string() + "\n";
   }
-  WriteExperiment(service, "malformed", yaml);
+  service.WriteExperiment("malformed", yaml);
   const CommandResult submit = service.Helxctl({"submit", "malformed.yaml", "--wait", "--json"});
   const Json answer = submit.json();
   ASSERT_TRUE(answer.contains("jobs")) << submit.out << submit.err;
@@ -189,7 +181,7 @@ TEST(MainJob, MalformedModelsAreRefusedOrRun) {
   std::printf("malformed: %d refused, %d ran\n", refused, ran);
   ExperimentOptions options;
   options.cases = 1;
-  WriteExperiment(service, "after",
+  service.WriteExperiment("after",
                   MakeGoldenExperiment(ModelsFolder(), "tflm_hello_world_int8", options).yaml);
   EXPECT_EQ(service.Helxctl({"submit", "after.yaml", "--wait"}).exit_code, 0);
 }
@@ -213,7 +205,7 @@ TEST(MainJob, AMissingToolIsNamed) {
     Service service(options);
     ASSERT_NO_FATAL_FAILURE(service.Start());
     const std::string digits = std::string(HELX_SOURCE_DIR) + "/corpus/models/digits/digits.tflite";
-    WriteExperiment(service, "digits", "name: digits\nmodel: " + digits + "\n");
+    service.WriteExperiment("digits", "name: digits\nmodel: " + digits + "\n");
     const CommandResult submit = service.Helxctl({"submit", "digits.yaml", "--wait", "--json"});
     EXPECT_EQ(submit.exit_code, 7) << submit.out << submit.err;
     const Json answer = submit.json();
@@ -228,12 +220,12 @@ TEST(MainJob, AnUnknownEngineOrPlatformIsRefusedWithTheNearestName) {
   Service service;
   ASSERT_NO_FATAL_FAILURE(service.Start());
   const std::string digits = std::string(HELX_SOURCE_DIR) + "/corpus/models/digits/digits.tflite";
-  WriteExperiment(service, "engine",
+  service.WriteExperiment("engine",
                   "name: e\nmodel: " + digits + "\ndefaults: {engine: bultin}\n");
   const CommandResult engine = service.Helxctl({"submit", "engine.yaml", "--wait", "--json"});
   EXPECT_EQ(engine.exit_code, 2) << engine.out << engine.err;
   EXPECT_NE(engine.out.find("builtin"), std::string::npos) << engine.out;
-  WriteExperiment(service, "platform",
+  service.WriteExperiment("platform",
                   "name: p\nmodel: " + digits + "\ndefaults: {platform: corstone-30}\n");
   const CommandResult platform = service.Helxctl({"submit", "platform.yaml", "--wait", "--json"});
   EXPECT_EQ(platform.exit_code, 2) << platform.out << platform.err;

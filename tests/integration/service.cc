@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,6 +46,20 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
   out.push_back(nullptr);
   return out;
+}
+
+// Puts a disk of its own at `folder`, in a mount namespace of this process.
+bool MountDisk(const std::string& folder, int64_t bytes) {
+  const uid_t uid = geteuid();
+  const gid_t gid = getegid();
+  if (unshare(CLONE_NEWNS | (uid == 0 ? 0 : CLONE_NEWUSER)) != 0) return false;
+  if (uid != 0) {
+    std::ofstream("/proc/self/setgroups") << "deny";
+    std::ofstream("/proc/self/uid_map") << uid << " " << uid << " 1";
+    std::ofstream("/proc/self/gid_map") << gid << " " << gid << " 1";
+  }
+  return mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         mount("tmpfs", folder.c_str(), "tmpfs", 0, ("size=" + std::to_string(bytes)).c_str()) == 0;
 }
 
 }  // namespace
@@ -102,10 +118,13 @@ void Service::Start() {
   const std::vector<char*> argv_pointers = Pointers(argv);
   const std::vector<char*> environment_pointers = Pointers(environment);
   const std::string log = folder() + "/helxd.log";
+  fs::create_directories(data_folder());
+  fs::permissions(data_folder(), fs::perms(0700));
   pid_ = fork();
   ASSERT_GE(pid_, 0);
   if (pid_ == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (options_.disk_bytes > 0 && !MountDisk(data_folder(), options_.disk_bytes)) _exit(126);
     const int log_fd = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
     dup2(ends[1], 1);
     dup2(log_fd, 2);
@@ -159,6 +178,17 @@ std::string Service::Log() const {
   std::stringstream text;
   text << in.rdbuf();
   return text.str();
+}
+
+std::string Service::DataFolderAsSeen() const {
+  return options_.disk_bytes == 0 ? data_folder()
+                                  : "/proc/" + std::to_string(pid_) + "/root" + data_folder();
+}
+
+std::string Service::WriteExperiment(const std::string& name, const std::string& yaml) const {
+  const std::string path = folder() + "/" + name + ".yaml";
+  Spill(path, yaml);
+  return path;
 }
 
 CommandResult Service::Helxctl(std::vector<std::string> arguments) const {

@@ -42,6 +42,9 @@ struct ServiceOptions {
   int workers = 2;
   std::vector<std::string> arguments;    // more of helxd's
   std::vector<std::string> environment;  // more of helxd's, workers' included
+  // Not 0: the data folder is a disk of this many bytes, which only helxd and its workers see at its place; others through
+  // DataFolderAsSeen().
+  int64_t disk_bytes = 0;
 };
 
 class Service {
@@ -60,11 +63,15 @@ class Service {
 
   const std::string& address() const { return address_; }
   std::string data_folder() const { return scratch_.path() + "/data"; }
+  std::string DataFolderAsSeen() const;
   const std::string& folder() const { return scratch_.path(); }
   // Process ids of live helx-worker processes of this service.
   std::vector<pid_t> Workers() const;
   // What helxd and its workers wrote to stderr so far.
   std::string Log() const;
+
+  // Writes {name}.yaml into the service's folder; its path.
+  std::string WriteExperiment(const std::string& name, const std::string& yaml) const;
 
   // helxctl --server <address> with these arguments, in the service's scratch folder.
   CommandResult Helxctl(std::vector<std::string> arguments) const;

@@ -8,7 +8,6 @@
 namespace helx::agent {
 namespace {
 
-constexpr char kBinary[] = "application/octet-stream";
 constexpr char kJson[] = "application/json";
 
 Metric Exact(uint64_t value, std::string_view basis) {
@@ -106,7 +105,7 @@ absl::StatusOr<ResultDocument> AddRequest(const FrozenRequest& request,
       const std::string path =
           "tensors/inputs/" + std::to_string(s) + "/input-" + std::to_string(i) + ".bin";
       HELX_RETURN_IF_ERROR(
-          writer->Add(path, tensors.inputs[s][i], kBinary, ArtifactRole::kEvidence));
+          writer->Add(path, tensors.inputs[s][i], kBinaryMediaType, ArtifactRole::kEvidence));
       retained.push_back(RetainedTensor{bound.spec, path, bound.digest});
     }
   }
@@ -116,7 +115,7 @@ absl::StatusOr<ResultDocument> AddRequest(const FrozenRequest& request,
     for (size_t i = 0; i < tensors.references[r].size(); ++i) {
       paths.push_back("tensors/references/" + std::to_string(r) + "/output-" + std::to_string(i) +
                       ".bin");
-      HELX_RETURN_IF_ERROR(writer->Add(paths.back(), tensors.references[r][i], kBinary,
+      HELX_RETURN_IF_ERROR(writer->Add(paths.back(), tensors.references[r][i], kBinaryMediaType,
                                        ArtifactRole::kEvidence));
     }
   }
@@ -143,7 +142,7 @@ absl::Status EmitBundle(const std::string& folder, const ActionContext& context)
   const auto source = OpenBundleFolder(folder);
   HELX_ASSIGN_OR_RETURN(const std::vector<std::string> paths, source->List());
   for (const std::string& path : paths) {
-    HELX_ASSIGN_OR_RETURN(const std::string content, source->Read(path));
+    HELX_ASSIGN_OR_RETURN(const std::string content, source->Read(path, INT64_MAX));
     context.emit(RecordType::kFile, path, content);
   }
   return absl::OkStatus();

@@ -17,6 +17,8 @@
 
 namespace helx::agent {
 
+inline constexpr char kBinaryMediaType[] = "application/octet-stream";
+
 // The bytes of everything a request binds.
 struct RequestTensors {
   std::vector<std::vector<std::string>> inputs;      // per input set, per input

@@ -118,11 +118,12 @@ absl::Status MakeFolder(const std::string& path) {
 class Executor::Impl {
  public:
   Impl(std::shared_ptr<grpc::Channel> channel, HostPaths paths, std::string state_folder,
-       Catalogue catalogue)
+       Catalogue catalogue, const KernelArchives* kernels)
       : channel_(std::move(channel)),
         paths_(std::move(paths)),
         state_folder_(std::move(state_folder)),
         catalogue_(std::move(catalogue)),
+        kernels_(kernels),
         blobs_(state_folder_ + "/blobs", kBlobCacheBytes),
         objects_(state_folder_ + "/objects", kObjectCacheBytes) {}
 
@@ -204,6 +205,7 @@ class Executor::Impl {
                           FrozenRequest::Parse(action.frozen_request()));
     std::vector<Digest> blobs = TensorBlobs(request);
     if (action.kind() == v1::ACTION_KIND_BUILD) {
+      HELX_RETURN_IF_ERROR(kernels_->Prepare(request.platform));
       blobs.push_back(request.model);
       HELX_RETURN_IF_ERROR(MakeFolder(folder + "/objects"));
       if (!action.no_cache()) HELX_RETURN_IF_ERROR(LinkObjects(request, folder));
@@ -383,14 +385,16 @@ class Executor::Impl {
   const HostPaths paths_;
   const std::string state_folder_;
   const Catalogue catalogue_;
+  const KernelArchives* kernels_;
   BlobCache blobs_;
   BlobCache objects_;
 };
 
 Executor::Executor(std::shared_ptr<grpc::Channel> channel, HostPaths paths,
-                   std::string state_folder, Catalogue catalogue)
+                   std::string state_folder, Catalogue catalogue,
+                   const KernelArchives* kernels)
     : impl_(std::make_unique<Impl>(std::move(channel), std::move(paths), std::move(state_folder),
-                                   std::move(catalogue))) {}
+                                   std::move(catalogue), kernels)) {}
 Executor::~Executor() = default;
 
 v1::CompleteRequest Executor::Execute(const v1::ExecuteAction& action,

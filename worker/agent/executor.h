@@ -12,6 +12,7 @@
 #include "helx/v1/worker.pb.h"
 #include "worker/agent/action_process.h"
 #include "worker/agent/catalogue.h"
+#include "worker/agent/kernels.h"
 
 namespace helx::agent {
 
@@ -23,9 +24,9 @@ struct ExecutorCallbacks {
 
 class Executor {
  public:
-  // `state_folder` holds temporary input folders and the caches of blobs and objects.
+  // `state_folder` holds temporary input folders and the caches of blobs and objects. `kernels` outlives the executor.
   Executor(std::shared_ptr<grpc::Channel> channel, HostPaths paths, std::string state_folder,
-           Catalogue catalogue);
+           Catalogue catalogue, const KernelArchives* kernels);
   ~Executor();
 
   // Fills everything of the completion but worker, session and lease. Blocks until the action ended.

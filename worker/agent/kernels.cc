@@ -5,7 +5,7 @@
 
 #include <spdlog/spdlog.h>
 
-#include "worker/engine/toolchain.h"
+#include "worker/runner/runner_sources.h"
 #include "worker/target/board.h"
 
 namespace helx::agent {
@@ -46,22 +46,31 @@ absl::Status PrepareBoard(const engine::Toolchain& toolchain, const target::Boar
 
 }  // namespace
 
-absl::Status PrepareKernels(const std::string& folder, Catalogue* catalogue) {
+absl::StatusOr<KernelArchives> KernelArchives::Open(const std::string& folder,
+                                                    Catalogue* catalogue) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return absl::UnavailableError("cannot create " + folder + ": " + error.message());
-  const auto toolchain = engine::Toolchain::Find();
-  if (!toolchain.ok()) return absl::OkStatus();  // the catalogue already says so
-  absl::Status first;
+  HELX_RETURN_IF_ERROR(runner::KeepSources(folder));
+  KernelArchives archives(folder);
+  auto toolchain = engine::Toolchain::Find();
+  if (!toolchain.ok()) return archives;
+  archives.toolchain_ = *std::move(toolchain);
   for (TargetEntry& target : catalogue->targets) {
     const target::Board* board = target::FindBoard(target.platform);
     if (board == nullptr || !target.reason.empty()) continue;
-    const absl::Status status = PrepareBoard(*toolchain, *board, folder);
-    if (status.ok()) continue;
-    target.reason = "the kernels cannot be compiled: " + MessageOf(status);
-    if (first.ok()) first = Annotate(status, target.platform);
+    const auto key = archives.toolchain_->KernelsKey(*board);
+    if (!key.ok()) target.reason = "the kernels cannot be compiled: " + MessageOf(key.status());
   }
-  return first;
+  return archives;
+}
+
+absl::Status KernelArchives::Prepare(std::string_view platform) const {
+  const target::Board* board = target::FindBoard(platform);
+  if (board == nullptr || !toolchain_) return absl::OkStatus();  // the action says what is missing
+  std::lock_guard lock(*mutex_);
+  return Annotate(PrepareBoard(*toolchain_, *board, folder_),
+                  "the kernels for " + std::string(platform) + " cannot be compiled");
 }
 
 }  // namespace helx::agent

@@ -95,15 +95,18 @@ sigset_t BlockSignals() {
 
 int Serve(const Options& options) {
   const sigset_t signals = BlockSignals();
+  Catalogue catalogue = ReadCatalogue();
+  const auto kernels = KernelArchives::Open(
+      (options.cache_dir.empty() ? DefaultCacheDir(options) : options.cache_dir) + "/kernels",
+      &catalogue);
+  if (!kernels.ok()) {
+    spdlog::error("{}", MessageOf(kernels.status()));
+    return 1;
+  }
   HostPaths paths;
   paths.action_program = ProgramFolder() + "/helx-action";
   paths.allow_unsandboxed = options.allow_unsandboxed;
-  const std::string cache =
-      (options.cache_dir.empty() ? DefaultCacheDir(options) : options.cache_dir) + "/kernels";
-  Catalogue catalogue = ReadCatalogue();
-  const absl::Status prepared = PrepareKernels(cache, &catalogue);
-  if (!prepared.ok()) spdlog::error("{}", prepared.ToString());
-  paths.kernels_folder = cache;
+  paths.kernels_folder = kernels->folder();
 
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
@@ -114,7 +117,7 @@ int Serve(const Options& options) {
   const auto channel =
       grpc::CreateCustomChannel(options.server, grpc::InsecureChannelCredentials(), arguments);
 
-  Executor executor(channel, paths, options.state_dir, catalogue);
+  Executor executor(channel, paths, options.state_dir, catalogue, &*kernels);
   const WorkerIdentity identity{options.name, RandomHex(), ToProto(catalogue)};
   LaneSession freeze(channel, identity, v1::LANE_FREEZE, &executor);
   LaneSession device(channel, identity, v1::LANE_DEVICE, &executor);
@@ -133,9 +136,11 @@ int Serve(const Options& options) {
 int Main(int argc, char** argv) {
   CLI::App app("HELX worker: runs actions of a helxd in sandboxed children");
   Options options;
-  app.add_option("--server", options.server, "helxd's address: host:port or unix:PATH");
-  app.add_option("--name", options.name, "stable name of this worker, [A-Za-z0-9._-]{1,64}");
-  app.add_option("--state-dir", options.state_dir, "folder for caches and temporary files");
+  app.add_option("--server", options.server, "helxd's address: host:port or unix:PATH (needed to serve)");
+  app.add_option("--name", options.name,
+                 "stable name of this worker, [A-Za-z0-9._-]{1,64} (needed to serve)");
+  app.add_option("--state-dir", options.state_dir,
+                 "folder for caches and temporary files (needed to serve)");
   app.add_option("--cache-dir", options.cache_dir, "folder for compiled kernels");
   app.add_flag("--allow-unsandboxed", options.allow_unsandboxed,
                "run actions even where this host offers no sandbox");

@@ -14,7 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kBinary[] = "application/octet-stream";
 
 // Files of the build that a result keeps as they are.
 absl::Status CopyBuildFiles(const std::string& bundle, BundleWriter* writer) {
@@ -31,7 +30,7 @@ absl::Status CopyBuildFiles(const std::string& bundle, BundleWriter* writer) {
   std::sort(paths.begin(), paths.end());
   for (const std::string& path : paths) {
     HELX_ASSIGN_OR_RETURN(const std::string content, ReadFile(bundle + "/" + path));
-    HELX_RETURN_IF_ERROR(writer->Add(path, content, kBinary, role(path)));
+    HELX_RETURN_IF_ERROR(writer->Add(path, content, kBinaryMediaType, role(path)));
   }
   return absl::OkStatus();
 }
@@ -83,7 +82,7 @@ absl::Status AddSamples(const FrozenRequest& request, const RequestTensors& tens
     for (size_t o = 0; o < measured.outputs.size(); ++o) {
       sample.output_tensors.push_back("tensors/outputs/" + std::to_string(s) + "/output-" +
                                       std::to_string(o) + ".bin");
-      HELX_RETURN_IF_ERROR(writer->Add(sample.output_tensors.back(), measured.outputs[o], kBinary,
+      HELX_RETURN_IF_ERROR(writer->Add(sample.output_tensors.back(), measured.outputs[o], kBinaryMediaType,
                                        ArtifactRole::kCore));
     }
     if (s < tensors.references.size()) {

@@ -11,8 +11,14 @@
 
 namespace helx::runner {
 
-// The folder that holds runner/ (and the kernels beside it): $HELX_DATA_DIR, or where this build came from.
+// The folder that holds runner/ (and the kernels beside it): $HELX_DATA_DIR, or ../share/helx of an installed program, or
+// where this build came from.
 std::string DataDirectory();
+
+// Copies what DataDirectory() holds below `folder`, into a folder named by its content, unless it is there already, and lets
+// DataDirectory() answer that copy from now on: a program that runs for days builds with the sources it started with.
+// Call it before other threads start. UNAVAILABLE when the copy cannot be made.
+absl::Status KeepSources(const std::string& folder);
 
 // DataDirectory() + "/runner": -I this for helx_model.h.
 std::string SourceDirectory();

@@ -2,17 +2,12 @@
 
 #include <elf.h>
 
-#include <cstdio>
 #include <cstring>
+
+#include "core/base/hex.h"
 
 namespace helx::target {
 namespace {
-
-std::string Hex(uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof(text), "0x%08llx", static_cast<unsigned long long>(value));
-  return text;
-}
 
 // The `index`-th entry of a table, or nullptr when it lies outside the file.
 template <typename T>
@@ -41,7 +36,7 @@ absl::Status CheckSpan(const Board& board, uint64_t address, uint64_t bytes) {
   if (RegionOf(board, address, bytes) == nullptr ||
       (address < staging + board.staging_bytes && staging < address + bytes)) {
     return absl::OutOfRangeError("the image needs " + std::to_string(bytes) + " bytes at " +
-                                 Hex(address) + ", outside the memory of " +
+                                 HexAddress(address) + ", outside the memory of " +
                                  std::string(board.platform));
   }
   return absl::OkStatus();

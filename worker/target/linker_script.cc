@@ -1,15 +1,9 @@
 #include "worker/target/linker_script.h"
 
-#include <cstdio>
+#include "core/base/hex.h"
 
 namespace helx::target {
 namespace {
-
-std::string Hex(uint64_t value) {
-  char text[20];
-  std::snprintf(text, sizeof(text), "0x%08llx", static_cast<unsigned long long>(value));
-  return text;
-}
 
 // Kernels load whole vectors: up to this many bytes behind a tensor are read, and must not fault.
 constexpr uint64_t kReadSlack = 16;
@@ -112,8 +106,8 @@ std::string LinkerScript(const Board& board, const Placement& placement) {
   const MemoryRegion& data = *FindRegion(board, board.data_region);
   std::string script = "ENTRY(helx_reset_entry)\nMEMORY {\n";
   for (const MemoryRegion& region : board.regions) {
-    script += "  " + std::string(region.name) + " : ORIGIN = " + Hex(region.address) +
-              ", LENGTH = " + Hex(region.bytes) + "\n";
+    script += "  " + std::string(region.name) + " : ORIGIN = " + HexAddress(region.address) +
+              ", LENGTH = " + HexAddress(region.bytes) + "\n";
   }
   script += "}\n";
   auto alias = [&](const char* name, std::string_view region) {
@@ -127,18 +121,17 @@ std::string LinkerScript(const Board& board, const Placement& placement) {
   // Parts of different access in one region: on Armv7-M they must not meet within one of its eighths.
   const auto alignment = [&](std::string_view region, bool shared) {
     const bool eighths = shared && board.protection == MemoryProtection::kPmsav7;
-    return Hex(eighths ? FindRegion(board, region)->bytes / 8 : 1024);
+    return HexAddress(eighths ? FindRegion(board, region)->bytes / 8 : 1024);
   };
   script += "WEIGHTS_ALIGNMENT = " +
             alignment(placement.weights, placement.weights == placement.code) + ";\n";
   script += "ARENA_ALIGNMENT = " +
             alignment(placement.arena, placement.arena == placement.code ||
                                            placement.arena == placement.weights) + ";\n";
-  script += "READ_SLACK = " + Hex(kReadSlack) + ";\n";
-  script += "STACK_BYTES = " + Hex(board.stack_bytes) + ";\n";
-  script += "__helx_staging = " + Hex(board.staging_address) + ";\n";
-  script += "__helx_staging_end = " + Hex(board.staging_address + board.staging_bytes) + ";\n";
-  script += "__helx_data_region_end = " + Hex(data.address + data.bytes) + ";\n";
+  script += "STACK_BYTES = " + HexAddress(board.stack_bytes) + ";\n";
+  script += "__helx_staging = " + HexAddress(board.staging_address) + ";\n";
+  script += "__helx_staging_end = " + HexAddress(board.staging_address + board.staging_bytes) + ";\n";
+  script += "__helx_data_region_end = " + HexAddress(data.address + data.bytes) + ";\n";
   // The processor reads the vector table at the start of the code region; nothing else may lie in its page, so that a
   // null pointer faults.
   script += "SECTIONS {\n  .vectors : { KEEP(*(.helx_vectors)) . = 1024; } > VECTORS";

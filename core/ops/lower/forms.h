@@ -12,6 +12,9 @@
 
 namespace helx::ops {
 
+// The largest max_elems a form may state.
+inline constexpr int64_t kLargestMaxElems = 0x7FFFFFFF;
+
 // One member's graph, or its first refusal in the order form, layer, unsupported, limit.
 Result<Graph> LowerWhm(std::string_view member, std::string_view form);
 Result<Graph> LowerWorldTransition(std::string_view member, std::optional<int64_t> channels);

@@ -6,7 +6,6 @@
 namespace helx::ops {
 namespace {
 
-constexpr int64_t kMaxElems = 0x7FFFFFFF;
 // A state's initial value that passes this has no WHG1 file (its length is a u32).
 constexpr int64_t kMaxStateElems = int64_t{1} << 29;
 
@@ -103,7 +102,7 @@ Result<Graph> LowerGruCell(std::string_view member) {
   }
 
   Graph graph;
-  const auto max_elems = json.Find("max_elems")->IntegerIn(1, kMaxElems);
+  const auto max_elems = json.Find("max_elems")->IntegerIn(1, kLargestMaxElems);
   const auto f = json.Find("f")->IntegerIn(1, 26);
   const auto o = json.Find("o")->IntegerIn(1, 30);
   if (!max_elems || !f || !o) return LimitFault("f, o or max_elems is out of range");
@@ -168,7 +167,7 @@ Result<Graph> LowerMlp(std::string_view member) {
   }
 
   Graph graph;
-  const auto max_elems = json.Find("max_elems")->IntegerIn(1, kMaxElems);
+  const auto max_elems = json.Find("max_elems")->IntegerIn(1, kLargestMaxElems);
   Input in;
   if (!max_elems || !ReadInput(*json.Find("in"), &in) || !in.fixed || in.h_cap != 1 ||
       in.w_cap != 1) {

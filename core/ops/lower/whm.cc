@@ -7,7 +7,6 @@
 namespace helx::ops {
 namespace {
 
-constexpr int64_t kMaxElems = 0x7FFFFFFF;
 
 std::string LayerAt(size_t i) { return "layer " + std::to_string(i) + ": "; }
 
@@ -44,7 +43,7 @@ Result<uint32_t> AddLayers(const Json& layers, const std::vector<Op>& ops, uint3
 }
 
 std::optional<Refusal> ReadMaxElems(const Json& json, Graph* graph) {
-  const auto max_elems = json.Find("max_elems")->IntegerIn(1, kMaxElems);
+  const auto max_elems = json.Find("max_elems")->IntegerIn(1, kLargestMaxElems);
   if (!max_elems) return LimitFault("max_elems is outside 1..2^31-1");
   graph->max_elems = *max_elems;
   return std::nullopt;

@@ -56,6 +56,9 @@ TEST(ShortestNonNegative, RefusesWithACode) {
 TEST(NearestName, LeastEditDistance) {
   EXPECT_EQ(NearestName("warmups", {"samples", "warmup", "state"}), "warmup");
   EXPECT_EQ(NearestName("tensorio", {"enabled", "tensor_io"}), "tensor_io");
+  EXPECT_EQ(NearestName("corstone300", {"corstone-300", "mps2-m4"}), "corstone-300");
+  EXPECT_EQ(NearestName("mps2-m5", {"corstone-300", "mps2-m4"}), "mps2-m4");
+  EXPECT_EQ(NearestName("raspberry", {"corstone-300", "mps2-m4"}), "");  // nothing is near
 }
 
 TEST(ShownText, ShortensWithoutCuttingCharacters) {

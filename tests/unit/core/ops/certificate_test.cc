@@ -7,6 +7,7 @@
 
 #include "client/ops/sha256.h"
 #include "core/ops/corpus/sets.h"
+#include "tests/unit/core/ops/corpus_set.h"
 #include "tests/unit/core/ops/graph_builder.h"
 
 namespace helx::ops {
@@ -28,14 +29,6 @@ TEST(Sha256, EqualsOpenSsl) {
 TEST(Sha256, FipsExample) {
   EXPECT_EQ(HexDigest(Sha256("abc")),
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-}
-
-const CorpusSet& SetNamed(const std::string& name) {
-  static const auto* const kSets = new std::vector<CorpusSet>(GenerateSets(Sha256));
-  for (const CorpusSet& set : *kSets) {
-    if (set.name == name) return set;
-  }
-  return kSets->front();
 }
 
 std::string CertificateOf(const CorpusSet& set) {

@@ -4,18 +4,11 @@
 
 #include "client/ops/sha256.h"
 #include "core/ops/corpus/sets.h"
+#include "tests/unit/core/ops/corpus_set.h"
 #include "tests/unit/core/ops/graph_builder.h"
 
 namespace helx::ops {
 namespace {
-
-const CorpusSet& SetNamed(const std::string& name) {
-  static const auto* const kSets = new std::vector<CorpusSet>(GenerateSets(Sha256));
-  for (const CorpusSet& set : *kSets) {
-    if (set.name == name) return set;
-  }
-  return kSets->front();
-}
 
 std::string CodeOf(const CorpusSet& set) {
   const auto lowered = Lower(*set.lowering, set.members, set.fields);

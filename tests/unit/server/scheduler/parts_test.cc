@@ -26,13 +26,6 @@ TEST(NamesTest, ContractsGrammar) {
   EXPECT_THAT(MessageOf(CheckName("name", "a\xff")), HasSubstr("a\\xff"));
 }
 
-TEST(NamesTest, NearestByEditDistance) {
-  const std::vector<std::string> known = {"corstone-300", "mps2-m4", "mps2-m3"};
-  EXPECT_EQ(NearestName("corstone300", known), "corstone-300");
-  EXPECT_EQ(NearestName("mps2-m5", known), "mps2-m4");
-  EXPECT_EQ(NearestName("raspberry", known), "");
-}
-
 TEST(JobDocumentTest, EngineplatformAndBlobsInOrder) {
   const std::string a(64, 'a');
   const std::string b(64, 'b');

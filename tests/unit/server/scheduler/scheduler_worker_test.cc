@@ -136,6 +136,28 @@ TEST_F(SchedulerTest, OnlyWorkersWithTheFrozenVersionsMayBuild) {
   EXPECT_EQ(Take("w", v1::LANE_DEVICE).lease().attempt(), 2);
 }
 
+TEST_F(SchedulerTest, ARequestFrozenForToolsThatWentAwayIsRefusedAfterTheGrace) {
+  Join("w");
+  v1::SubmitJobRequest request = Request(Document());
+  request.set_kind(v1::JOB_KIND_BUILD);
+  const v1::Job job = SubmitOk(request);
+  CompleteOk("w", Taken("w", v1::LANE_FREEZE));
+  CompleteOk("w", Taken("w", v1::LANE_DEVICE));
+  Synchronize("w", v1::LANE_FREEZE, std::nullopt, "s2", CatalogueOf("board", "8.0"));
+  Synchronize("w", v1::LANE_DEVICE, std::nullopt, "s2", CatalogueOf("board", "8.0"));
+  v1::SubmitJobRequest by_digest;
+  by_digest.set_name("again");
+  *by_digest.mutable_frozen_request() = Get(job).frozen_request();
+  const v1::Job again = SubmitOk(by_digest);
+  Pass(5'000);
+  EXPECT_EQ(Get(again).phase(), v1::QUEUED);
+  Pass(6'000);
+  const v1::Job refused = Get(again);
+  EXPECT_EQ(refused.phase(), v1::FAILED);
+  EXPECT_EQ(refused.failure().fault(), v1::INFRA);
+  EXPECT_EQ(refused.failure().code(), "frozen_tools_unavailable");
+}
+
 TEST_F(SchedulerTest, StopOfAWorkerDoesNotCountAsAnAttempt) {
   Join("w");
   const v1::Job job = SubmitOk(Request(Document()));

@@ -1,0 +1,189 @@
+// What goes wrong around a job: an emulator that hangs, a model that no memory holds, a disk that fills up. Each ends in one
+// clear error, and what comes after it works.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <atomic>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "tests/integration/service.h"
+
+namespace helx::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string Digits() {
+  return std::string(HELX_SOURCE_DIR) + "/corpus/models/digits/digits.tflite";
+}
+
+// What /proc/{pid}/stat says: the command's name and the parent.
+struct ProcessEntry {
+  std::string name;
+  pid_t parent = 0;
+};
+
+std::map<pid_t, ProcessEntry> Processes() {
+  std::map<pid_t, ProcessEntry> out;
+  for (const auto& item : fs::directory_iterator("/proc")) {
+    const std::string pid = item.path().filename();
+    if (!std::isdigit(static_cast<unsigned char>(pid[0]))) continue;
+    std::ifstream in(item.path().string() + "/stat");
+    std::string text;
+    if (!std::getline(in, text)) continue;
+    const size_t open = text.find('('), close = text.rfind(')');
+    if (open == std::string::npos || close == std::string::npos) continue;
+    ProcessEntry entry{text.substr(open + 1, close - open - 1), 0};
+    entry.parent = std::atoi(text.c_str() + close + 4);
+    out[std::stoi(pid)] = entry;
+  }
+  return out;
+}
+
+// The emulators that this service's workers run just now.
+std::vector<pid_t> Emulators(const Service& service) {
+  const auto processes = Processes();
+  std::vector<pid_t> out;
+  for (const auto& [pid, entry] : processes) {
+    if (!entry.name.starts_with("qemu-system")) continue;
+    for (pid_t at = pid; at > 1;) {
+      const auto found = processes.find(at);
+      if (found == processes.end()) break;
+      if (found->second.parent == service.pid()) {
+        out.push_back(pid);
+        break;
+      }
+      at = found->second.parent;
+    }
+  }
+  return out;
+}
+
+Json OnlyJob(const CommandResult& result) {
+  const Json answer = result.json();
+  if (!answer.contains("jobs") || answer["jobs"].size() != 1) {
+    ADD_FAILURE() << result.out << result.err;
+    return Json::object();
+  }
+  return answer["jobs"][0];
+}
+
+void ExpectDigitsRun(const Service& service) {
+  service.WriteExperiment("after", "name: after\nmodel: " + Digits() + "\n");
+  const CommandResult after = service.Helxctl({"submit", "after.yaml", "--wait", "--no-cache"});
+  EXPECT_EQ(after.exit_code, 0) << after.out << after.err;
+}
+
+TEST(Failure, AHangingEmulatorEndsWithItsLimit) {
+  ServiceOptions options;
+  options.workers = 1;
+  Service service(options);
+  ASSERT_NO_FATAL_FAILURE(service.Start());
+  service.WriteExperiment("hang", "name: hang\nmodel: " + Digits() +
+                                      "\ndefaults: {acquisition: {samples: 64}}\n");
+  // Stopped as soon as it is there, again and again, it makes no step.
+  std::atomic<bool> done = false;
+  std::set<pid_t> stopped;
+  std::thread stopper([&] {
+    while (!done) {
+      for (pid_t pid : Emulators(service)) {
+        if (kill(pid, SIGSTOP) == 0) stopped.insert(pid);
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  });
+  const CommandResult submit = service.Helxctl(
+      {"submit", "hang.yaml", "--wait", "--json", "--no-cache", "--run-limit-seconds", "5"});
+  done = true;
+  stopper.join();
+  EXPECT_FALSE(stopped.empty()) << "the emulator was never seen";
+  const Json job = OnlyJob(submit);
+  EXPECT_EQ(job["phase"], "TIMED_OUT") << submit.out << submit.err;
+  EXPECT_EQ(submit.exit_code, 5) << submit.err;
+  EXPECT_NE(job["failure"]["message"].get<std::string>().find("limit"), std::string::npos);
+  for (pid_t pid : stopped) EXPECT_NE(kill(pid, 0), 0) << "the emulator " << pid << " lives on";
+  ExpectDigitsRun(service);
+}
+
+TEST(Failure, AModelThatNoMemoryHoldsIsRefusedWithTheSizes) {
+  HELX_NEED_MODELS();
+  Service service;
+  ASSERT_NO_FATAL_FAILURE(service.Start());
+  // 3.4 MB of weights and 1.2 MB of activations; the board has 4 MiB for code and constants.
+  service.WriteExperiment(
+      "large", "name: large\nmodel: " + ModelsFolder() +
+                   "/tflm_mobilenet_v2_1x3x224x224_int8/model.tflite\ndefaults: {platform: mps2-m3}\n");
+  const CommandResult submit = service.Helxctl({"submit", "large.yaml", "--wait", "--json"});
+  const Json job = OnlyJob(submit);
+  EXPECT_EQ(job["phase"], "FAILED") << submit.out << submit.err;
+  EXPECT_EQ(job["failure"]["fault"], "USER") << job.dump(2);
+  EXPECT_NE(job["failure"]["message"].get<std::string>().find("bytes"), std::string::npos)
+      << job.dump(2);
+  ExpectDigitsRun(service);
+}
+
+// Work goes on until nothing is left of the disk; then each submission or job ends with an error that names it, nothing that
+// was acknowledged is lost, and with space again the service works.
+TEST(Failure, AFullDiskIsNamedAndSurvived) {
+  ServiceOptions options;
+  options.disk_bytes = int64_t{160} << 20;
+  options.workers = 1;
+  Service service(options);
+  ASSERT_NO_FATAL_FAILURE(service.Start());
+  ExpectDigitsRun(service);
+  const std::string filler = service.DataFolderAsSeen() + "/filler";
+  {
+    std::ofstream out(filler, std::ios::binary);
+    const std::string piece(1 << 20, 'x');
+    while (out.write(piece.data(), static_cast<std::streamsize>(piece.size())) && out.flush()) {
+    }
+  }
+  int acknowledged = 0, refused = 0;
+  std::vector<std::string> names;
+  std::string said;
+  for (int i = 0; i < 12; ++i) {
+    const std::string name = "full" + std::to_string(i);
+    service.WriteExperiment(name, "name: " + name + "\nmodel: " + Digits() +
+                                      "\ndefaults: {acquisition: {samples: " + std::to_string(2 + i) +
+                                      "}}\n");
+    const CommandResult submit = service.Helxctl({"submit", name + ".yaml", "--json", "--no-cache"});
+    const Json answer = submit.json();
+    if (answer.contains("jobs") && !answer["jobs"].empty()) {
+      ++acknowledged;
+      names.push_back(answer["jobs"][0]["name"]);
+    } else {
+      ++refused;
+      said += submit.err;
+    }
+  }
+  std::string endings;
+  for (const std::string& name : names) {
+    const CommandResult wait = service.Helxctl({"wait", name});
+    endings += wait.err;
+  }
+  std::printf("full disk: %d acknowledged, %d refused\n", acknowledged, refused);
+  EXPECT_NE((said + endings).find("full"), std::string::npos) << said << endings << service.Log();
+  ASSERT_TRUE(fs::remove(filler));
+  bool works = false;
+  for (int i = 0; i < 100 && !works; ++i) {
+    service.WriteExperiment("again", "name: again\nmodel: " + Digits() + "\n");
+    works = service.Helxctl({"submit", "again.yaml", "--wait", "--no-cache"}).exit_code == 0;
+    if (!works) std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  EXPECT_TRUE(works) << service.Log();
+  for (const std::string& name : names) {
+    const CommandResult status = service.Helxctl({"status", name, "--json"});
+    const Json job = status.json();
+    ASSERT_TRUE(job.contains("phase")) << status.out << status.err;
+    EXPECT_TRUE(job["phase"] == "SUCCEEDED" || job["phase"] == "FAILED") << job.dump(2);
+  }
+}
+
+}  // namespace
+}  // namespace helx::testing
