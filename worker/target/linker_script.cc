@@ -128,6 +128,7 @@ std::string LinkerScript(const Board& board, const Placement& placement) {
   script += "ARENA_ALIGNMENT = " +
             alignment(placement.arena, placement.arena == placement.code ||
                                            placement.arena == placement.weights) + ";\n";
+  script += "READ_SLACK = " + HexAddress(kReadSlack) + ";\n";
   script += "STACK_BYTES = " + HexAddress(board.stack_bytes) + ";\n";
   script += "__helx_staging = " + HexAddress(board.staging_address) + ";\n";
   script += "__helx_staging_end = " + HexAddress(board.staging_address + board.staging_bytes) + ";\n";
