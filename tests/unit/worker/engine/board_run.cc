@@ -20,7 +20,8 @@ absl::StatusOr<std::string> KernelsFolder(const Toolchain& toolchain, const targ
   return folder;
 }
 
-// One model compiled for one board; every set of folders becomes an image and an acquisition of its own.
+// One model compiled for one board; every set of folders becomes an image and an acquisition of its
+// own.
 class Build {
  public:
   Build(const Toolchain& toolchain, const target::Target& target, const GeneratedModel& model,
@@ -91,9 +92,8 @@ class Build {
                const std::vector<std::vector<std::string>>& goldens) {
     for (size_t c = 0; c < goldens.size(); ++c) {
       for (size_t o = 0; o < goldens[c].size(); ++o) {
-        const std::string difference =
-            GoldenDifference(evidence.samples[c].outputs[o], goldens[c][o],
-                             model_.interface.outputs[o].dtype);
+        const std::string difference = GoldenDifference(
+            evidence.samples[c].outputs[o], goldens[c][o], model_.interface.outputs[o].dtype);
         if (!difference.empty()) {
           run_->difference += name_ + " invocation " + std::to_string(c) + " output " +
                               std::to_string(o) + ": " + difference + "\n";

@@ -38,8 +38,8 @@ class Builder {
   }
 
   int32_t In(int32_t lowest, int32_t highest) {
-    return lowest + static_cast<int32_t>(random_.Next() %
-                                         (static_cast<uint64_t>(highest - lowest) + 1));
+    return lowest +
+           static_cast<int32_t>(random_.Next() % (static_cast<uint64_t>(highest - lowest) + 1));
   }
   bool Chance(int32_t one_in) { return In(1, one_in) == 1; }
   float Scale(double lowest, double highest) {
@@ -83,7 +83,8 @@ class Builder {
     model_.buffers.push_back(std::move(buffer));
   }
 
-  // Filters of `count` channels along `dimension`, a bias, and the output's scale for which sums neither vanish nor all saturate.
+  // Filters of `count` channels along `dimension`, a bias, and the output's scale for which sums
+  // neither vanish nor all saturate.
   struct Filters {
     int32_t weights, bias;
     float output_scale;
@@ -177,10 +178,11 @@ class Builder {
       depth /= 2;  // two groups
       out_c += out_c % 2;
     }
-    const Shape filter = depthwise ? Shape{1, h.taps, w.taps, out_c}
-                                   : Shape{out_c, h.taps, w.taps, depth};
-    const Filters f = AddFilters(filter, depthwise ? 3 : 0,
-                                 h.taps * w.taps * (depthwise ? 1 : depth), input_scale, with_zeros);
+    const Shape filter =
+        depthwise ? Shape{1, h.taps, w.taps, out_c} : Shape{out_c, h.taps, w.taps, depth};
+    const Filters f =
+        AddFilters(filter, depthwise ? 3 : 0, h.taps * w.taps * (depthwise ? 1 : depth),
+                   input_scale, with_zeros);
     const int32_t output = Activations({in[0], out_h, out_w, out_c}, f.output_scale, ZeroPoint());
     auto set = [&](auto& options) {
       options.padding = padding;
@@ -279,13 +281,25 @@ std::string RandomLayers(uint64_t seed, int layers) {
   for (int i = 0; i < layers; ++i) {
     int32_t output = -1;
     switch (i % 8) {
-      case 0: case 1: case 2:
-        output = builder.Convolution(false, -1, builder.Chance(2) ? 4 * builder.In(1, 6) : builder.In(1, 21), false);
+      case 0:
+      case 1:
+      case 2:
+        output = builder.Convolution(
+            false, -1, builder.Chance(2) ? 4 * builder.In(1, 6) : builder.In(1, 21), false);
         break;
-      case 3: case 4: output = builder.Convolution(true, -1, 0, false); break;
-      case 5: output = builder.FullyConnected(); break;
-      case 6: output = builder.Add(); break;
-      default: output = builder.Pool(); break;
+      case 3:
+      case 4:
+        output = builder.Convolution(true, -1, 0, false);
+        break;
+      case 5:
+        output = builder.FullyConnected();
+        break;
+      case 6:
+        output = builder.Add();
+        break;
+      default:
+        output = builder.Pool();
+        break;
     }
     builder.Output(output);
   }

@@ -1,8 +1,8 @@
-// The kernels for Helium and for the DSP extension against the portable ones, over random layers; and models with dead channels
-// against the same models with all of them.
-#include <cstdlib>
-
+// The kernels for Helium and for the DSP extension against the portable ones, over random layers;
+// and models with dead channels against the same models with all of them.
 #include <gtest/gtest.h>
+
+#include <cstdlib>
 
 #include "core/base/file.h"
 #include "core/base/splitmix64.h"
@@ -47,8 +47,8 @@ absl::StatusOr<RecordedModel> Record(const std::string& bytes, const std::string
                         RunOnHost(program, recorded.cases, model.interface.outputs.size()));
   for (int c = 0; c < kCases; ++c) {
     for (size_t o = 0; o < outputs[c].size(); ++o) {
-      HELX_RETURN_IF_ERROR(WriteFile(
-          recorded.cases[c] + "/output-" + std::to_string(o) + ".bin", outputs[c][o]));
+      HELX_RETURN_IF_ERROR(
+          WriteFile(recorded.cases[c] + "/output-" + std::to_string(o) + ".bin", outputs[c][o]));
     }
   }
   return recorded;
