@@ -96,7 +96,7 @@ Result<Graph> LowerWhm(std::string_view member, std::string_view form) {
 
   const Result<std::vector<Op>> ops = LayerOps(layers);
   if (!ops.ok()) return ops.refusal();
-  if (form == "int_hyper_h" && out.is_null()) return LayerFault("out is null");
+  if (form == "int_hyper_h" && out.is_null()) return FormFault("out is null");
   if (form == "int_hyper_g" && (ops.value().empty() || ops.value().back() != Op::kClamp)) {
     return LayerFault("the last layer is not a clamp");
   }
