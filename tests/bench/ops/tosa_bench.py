@@ -21,8 +21,8 @@ import tempfile
 
 RUNS = 3
 # Operator, input shape [N, H, W, C], kernel, greatest padding.
-CASES = [("conv2d", "1,128,128,32", "3,3", 1), ("conv2d", "1,128,128,64", "1,1", 0),
-         ("depthwise_conv2d", "1,128,128,64", "3,3", 1)]
+CASES = [("conv2d", "1,32,32,128", "3,3", 1), ("conv2d", "1,32,32,512", "1,1", 0),
+         ("depthwise_conv2d", "1,64,64,64", "3,3", 1)]
 TINY = ("conv2d", "1,4,4,1", "1,1", 0)
 
 
