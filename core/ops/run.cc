@@ -142,8 +142,11 @@ Result<std::vector<Tensor>> Instance::DecodeValues(const std::vector<Tensor>& in
   for (const uint32_t id : ids) ++mentions[id];
   std::vector<Tensor> outputs;
   for (const uint32_t id : ids) {
-    const bool last = --mentions[id] == 0 && id >= graph.inputs.size();
-    outputs.push_back(last ? std::move(owned[id]) : *values[id]);
+    if (--mentions[id] == 0 && id >= graph.inputs.size()) {
+      outputs.push_back(std::move(owned[id]));
+    } else {
+      outputs.push_back(*values[id]);
+    }
   }
   states_ = std::move(updated);
   return outputs;
