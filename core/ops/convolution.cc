@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/ops/evaluate.h"
+#include "core/ops/simd.h"
 
 // One copy of the inner loops per instruction set, chosen when the program starts.
 #if defined(__x86_64__) && defined(__ELF__) && !defined(__clang__) && \
@@ -195,6 +196,116 @@ void ByPlanes(const Geometry& geo, const int64_t* x,
   }
 }
 
+// A plane of inputs with its pads, in which a tap is one offset for every output position.
+struct PaddedPlane {
+  int64_t pitch;
+  int64_t size;
+  // Output positions, rows' ends included.
+  int64_t span;
+
+  explicit PaddedPlane(const Geometry& geo)
+      : pitch(geo.in.w + geo.p.pl + geo.p.pr),
+        size((geo.in.h + geo.p.pt + geo.p.pb) * pitch),
+        span((geo.out.h - 1) * pitch + geo.out.w) {}
+};
+
+// The inputs of group g as planes of 16-bit pairs: channels 2k and 2k + 1, or, for a group of one
+// channel, a position and the one dw to its right.
+class PairedPlanes {
+ public:
+  PairedPlanes(const Geometry& geo, const PaddedPlane& plane)
+      : geo_(geo),
+        plane_(plane),
+        by_channel_(geo.group_in() > 1),
+        planes_((geo.group_in() + 1) / 2),
+        pairs_(planes_ * plane.size + geo.p.dw + kPairBlock) {
+    for (int64_t k = 0; k < planes_; ++k) {
+      for (int64_t ky = 0; ky < geo.p.kh; ++ky) {
+        for (int64_t kx = 0; kx < geo.p.kw; kx += by_channel_ ? 1 : 2) {
+          offsets_.push_back(k * plane.size + ky * geo.p.dh * plane.pitch + kx * geo.p.dw);
+        }
+      }
+    }
+  }
+
+  void Fill(const int64_t* x) {
+    const int64_t plane = geo_.in.h * geo_.in.w;
+    for (int64_t k = 0; k < planes_; ++k, x += 2 * plane) {
+      const bool second = by_channel_ && 2 * k + 1 < geo_.group_in();
+      for (int64_t iy = 0; iy < geo_.in.h; ++iy) {
+        uint32_t* to =
+            pairs_.data() + k * plane_.size + (iy + geo_.p.pt) * plane_.pitch + geo_.p.pl;
+        const int64_t* from = x + iy * geo_.in.w;
+        PackPairs(from, second ? from + plane : nullptr, geo_.in.w, to);
+      }
+    }
+    if (by_channel_ || geo_.p.kw == 1) return;
+    const size_t count = plane_.size;
+    for (size_t i = 0; i < count; ++i) {
+      pairs_[i] = (pairs_[i] & 0xFFFF) | pairs_[i + geo_.p.dw] << 16;
+    }
+  }
+
+  // The weights of output channels o .. o + rows - 1 in the order of offsets(), tap by tap.
+  void Weights(int64_t o, int rows, std::vector<uint32_t>* weights) const {
+    const Params& p = geo_.p;
+    const int64_t window = p.kh * p.kw;
+    weights->clear();
+    const auto at = [&](int r, int64_t i, int64_t k) {
+      return i < geo_.group_in() ? p.w[((o + r) * geo_.group_in() + i) * window + k] : 0;
+    };
+    for (int64_t k = 0; k < planes_; ++k) {
+      for (int64_t tap = 0; tap < window; ++tap) {
+        if (!by_channel_ && tap % p.kw % 2 != 0) continue;
+        for (int r = 0; r < rows; ++r) {
+          const bool last = tap % p.kw + 1 == p.kw;
+          const int64_t right = last ? 0 : at(r, 0, tap + 1);
+          weights->push_back(
+              PackPair(at(r, 2 * k, tap), by_channel_ ? at(r, 2 * k + 1, tap) : right));
+        }
+      }
+    }
+  }
+
+  const std::vector<int64_t>& offsets() const { return offsets_; }
+  const uint32_t* data() const { return pairs_.data(); }
+
+ private:
+  const Geometry& geo_;
+  const PaddedPlane& plane_;
+  bool by_channel_;
+  int64_t planes_;
+  std::vector<uint32_t> pairs_;
+  std::vector<int64_t> offsets_;
+};
+
+// As ByPlanes, on 16-bit pairs: each product of pairs is two terms of the sum.
+void ByPairs(const Geometry& geo, const int64_t* x, int64_t* acc) {
+  const PaddedPlane plane(geo);
+  PairedPlanes inputs(geo, plane);
+  const int64_t blocks = (plane.span + kPairBlock - 1) / kPairBlock;
+  const int64_t pitch = blocks * kPairBlock;
+  std::vector<int32_t> sums(kPairRows * pitch);
+  std::vector<uint32_t> weights;
+  for (int64_t g = 0; g < geo.p.groups; ++g) {
+    inputs.Fill(x + g * geo.group_in() * geo.in.h * geo.in.w);
+    for (int64_t first = 0; first < geo.group_out(); first += kPairRows) {
+      const int64_t o = g * geo.group_out() + first;
+      const int rows = static_cast<int>(std::min<int64_t>(kPairRows, geo.group_out() - first));
+      inputs.Weights(o, rows, &weights);
+      SumPairs(inputs.data(), inputs.offsets().data(), weights.data(),
+               static_cast<int64_t>(inputs.offsets().size()), rows, blocks, pitch, sums.data());
+      for (int r = 0; r < rows; ++r) {
+        const int64_t bias = geo.p.bias[o + r];
+        for (int64_t oy = 0; oy < geo.out.h; ++oy, acc += geo.out.w) {
+          const int32_t* row = sums.data() + r * pitch + oy * plane.pitch;
+          for (int64_t ox = 0; ox < geo.out.w; ++ox) acc[ox] = row[ox] + bias;
+        }
+      }
+    }
+  }
+}
+
 bool FitsBits(Interval v, int bits) {
   const i128 limit = static_cast<i128>(1) << (bits - 1);
   return v.lo >= -limit && v.hi < limit;
@@ -215,7 +326,13 @@ void ConvolutionSums(const Params& p, const NodeFacts& facts, const Tensor& x, c
   constexpr int64_t kFew = 4;
   const bool by_columns = geo.group_out() >= kFew;
   const bool lanes32 = FitsBits(facts.bounds->Named("part"), 32) && FitsBits(facts.input, 32);
-  if (!by_columns && PlanesSuit(geo)) {
+  const bool planes = PlanesSuit(geo);
+  if (planes && lanes32 && HavePairs() && y.h * y.w >= kPairBlock && FitsBits(facts.input, 16) &&
+      AllFit16(p.w)) {
+    ByPairs(geo, x.data.data(), acc->data());
+    return;
+  }
+  if (!by_columns && planes) {
     if (lanes32) {
       ByPlanes<int32_t, int32_t>(geo, x.data.data(), AddScaled32, acc->data());
     } else {

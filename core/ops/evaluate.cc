@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/ops/simd.h"
+
 namespace helx::ops {
 namespace {
 
@@ -19,8 +21,17 @@ void RequantPlane(const Params& p, size_t record, const int64_t* acc, int64_t co
   }
 }
 
-// The rqb of every element, channel by channel.
-void RequantChannels(const Params& p, const NodeFacts& facts, const Shape& shape,
+// Whether RequantPairs may do a channel whose products lie in `product`.
+bool PairsRequant(const Params& p, size_t record, Interval acc, Interval product) {
+  constexpr i128 kLimit = static_cast<i128>(1) << 61;
+  const auto fits32 = [](i128 v) { return v >= kI32Min && v <= kI32Max; };
+  return HavePairs() && p.rounding() != Rounding::kHalfEven && fits32(acc.lo) && fits32(acc.hi) &&
+         fits32(p.mult[record]) && fits32(p.post_bias[record]) && p.shift[record] <= 62 &&
+         product.lo >= -kLimit && product.hi <= kLimit;
+}
+
+// The rqb of every element, channel by channel; `sum` bounds them.
+void RequantChannels(const Params& p, const NodeFacts& facts, Interval sum, const Shape& shape,
                      const std::vector<int64_t>& acc, std::vector<int64_t>* y) {
   constexpr i128 kNarrow = static_cast<i128>(1) << 62;
   const Interval product = facts.bounds->Named("p");
@@ -31,7 +42,10 @@ void RequantChannels(const Params& p, const NodeFacts& facts, const Shape& shape
     const size_t record = p.n == 1 ? 0 : c;
     const int64_t* from = acc.data() + c * plane;
     int64_t* to = y->data() + c * plane;
-    if (narrow) {
+    if (PairsRequant(p, record, sum, product)) {
+      RequantPairs(p.rounding(), p.mult[record], static_cast<int>(p.shift[record]),
+                   p.post_bias[record], from, plane, to);
+    } else if (narrow) {
       RequantPlane<int64_t>(p, record, from, plane, to);
     } else {
       RequantPlane<i128>(p, record, from, plane, to);
@@ -41,7 +55,7 @@ void RequantChannels(const Params& p, const NodeFacts& facts, const Shape& shape
 
 void Conv(const Params& p, const NodeFacts& facts, const Tensor& x, Tensor* y) {
   ConvolutionSums(p, facts, x, y->shape, &y->data);
-  RequantChannels(p, facts, y->shape, y->data, &y->data);
+  RequantChannels(p, facts, facts.bounds->Named("acc"), y->shape, y->data, &y->data);
 }
 
 // The contribution of input channel i to output channel o: every tap is scattered to the output
@@ -70,7 +84,7 @@ void ConvTranspose(const Params& p, const NodeFacts& facts, const Tensor& x, Ten
     std::fill_n(y->data.begin() + o * plane, plane, p.bias[o]);
     for (int64_t i = 0; i < p.cin; ++i) ScatterTaps(p, x, i, o, y);
   }
-  RequantChannels(p, facts, y->shape, y->data, &y->data);
+  RequantChannels(p, facts, facts.bounds->Named("acc"), y->shape, y->data, &y->data);
 }
 
 void Mul(const Params& p, const Tensor& a, const Tensor& b, Tensor* y) {
@@ -236,7 +250,7 @@ bool EvaluateNode(const Node& node, const NodeFacts& facts, const std::vector<co
       ConvTranspose(p, facts, x, y);
       return true;
     case Op::kRescale:
-      RequantChannels(p, facts, x.shape, x.data, &y->data);
+      RequantChannels(p, facts, facts.input, x.shape, x.data, &y->data);
       return true;
     case Op::kAdd:
       for (size_t i = 0; i < y->data.size(); ++i) y->data[i] = x.data[i] + args[1]->data[i];

@@ -135,10 +135,19 @@ Result<std::vector<Tensor>> Instance::DecodeValues(const std::vector<Tensor>& in
     }
   }
 
-  std::vector<Tensor> outputs;
-  for (const uint32_t id : ids) outputs.push_back(*values[id]);
   std::vector<Tensor> updated;
   for (const uint32_t id : graph.updates) updated.push_back(*values[id]);
+  // A node's value leaves with its last mention; an input's or a state's is copied.
+  std::vector<size_t> mentions(graph.values(), 0);
+  for (const uint32_t id : ids) ++mentions[id];
+  std::vector<Tensor> outputs;
+  for (const uint32_t id : ids) {
+    if (--mentions[id] == 0 && id >= graph.inputs.size()) {
+      outputs.push_back(std::move(owned[id]));
+    } else {
+      outputs.push_back(*values[id]);
+    }
+  }
   states_ = std::move(updated);
   return outputs;
 }

@@ -35,10 +35,10 @@ class Judge {
     if (!holds && !limit_) limit_ = Refusal{Code::kLimit, where_ + std::string(what)};
   }
 
-  // The tensor, or null with a limit fault.
+  // The tensor, or null with a fault: what does not exist is not of the type the op needs.
   const TfqTensor* Tensor(int64_t index) {
     const TfqTensor* tensor = tfq_.At(index);
-    Limit(tensor != nullptr, "an index names no tensor");
+    Unsupported(tensor != nullptr, "an index names no tensor");
     if (tensor != nullptr) Limit(tensor->elements() >= 0, "a shape is out of range");
     return tensor;
   }
@@ -160,7 +160,7 @@ class Judge {
 
   void Bias(int64_t index, int64_t cout) {
     const TfqTensor* bias = tfq_.At(index);
-    Limit(bias != nullptr, "an index names no tensor");
+    Unsupported(bias != nullptr, "an index names no tensor");
     if (bias == nullptr) return;
     Unsupported(!bias->int8 && bias->data != nullptr && bias->zp == 0,
                 "the bias is not an int32 constant of zero point 0");

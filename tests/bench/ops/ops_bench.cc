@@ -1,9 +1,12 @@
 // Interpreter speed in multiply-accumulates per second of one core, and the bounds pass.
 //
 // "acc32" inputs are int8-ranged, so the certificate allows int32 lanes; "acc64" inputs span 40
-// bits, so the same convolution runs in 64-bit lanes.
+// bits, so the same convolution runs in 64-bit lanes. Further convolutions are given as words
+// CIN,COUT,GROUPS,KERNEL,SIZE (square, stride 1, padded by half the kernel).
 #include <benchmark/benchmark.h>
+#include <malloc.h>
 
+#include <cstdio>
 #include <string>
 
 #include "core/ops/corpus/builder.h"
@@ -54,8 +57,7 @@ std::string ConvFile(const ConvCase& c, int64_t magnitude) {
   return WriteWhg1(graph);
 }
 
-void RunConv(benchmark::State& state, int64_t magnitude) {
-  const ConvCase& c = kCases[state.range(0)];
+void RunConv(benchmark::State& state, const ConvCase& c, int64_t magnitude) {
   const Result<PlannedGraph> loaded = LoadWhg1(ConvFile(c, magnitude));
   if (!loaded.ok()) {
     state.SkipWithError(loaded.refusal().Text().c_str());
@@ -71,8 +73,10 @@ void RunConv(benchmark::State& state, int64_t magnitude) {
   state.counters["MAC/s"] = benchmark::Counter(macs, benchmark::Counter::kIsIterationInvariantRate);
 }
 
-void ConvAcc32(benchmark::State& state) { RunConv(state, 127); }
-void ConvAcc64(benchmark::State& state) { RunConv(state, int64_t{1} << 40); }
+void ConvAcc32(benchmark::State& state) { RunConv(state, kCases[state.range(0)], 127); }
+void ConvAcc64(benchmark::State& state) {
+  RunConv(state, kCases[state.range(0)], int64_t{1} << 40);
+}
 BENCHMARK(ConvAcc32)->DenseRange(0, std::size(kCases) - 1);
 BENCHMARK(ConvAcc64)->DenseRange(0, std::size(kCases) - 1);
 
@@ -85,7 +89,31 @@ void LoadLargeConv(benchmark::State& state) {
 }
 BENCHMARK(LoadLargeConv);
 
+bool AddGivenConv(const char* word) {
+  ConvCase c{};
+  if (std::sscanf(word, "%ld,%ld,%ld,%ld,%ld", &c.cin, &c.cout, &c.groups, &c.kernel, &c.size) !=
+      5) {
+    return false;
+  }
+  benchmark::RegisterBenchmark((std::string("GivenConv/") + word).c_str(),
+                               [c](benchmark::State& state) { RunConv(state, c, 127); });
+  return true;
+}
+
 }  // namespace
 }  // namespace helx::ops
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  // Pages stay with the process between decodes, as in a program that runs many: the kernel's price
+  // of fresh ones would hide the sums' own.
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  benchmark::Initialize(&argc, argv);
+  for (int i = 1; i < argc; ++i) {
+    if (helx::ops::AddGivenConv(argv[i])) continue;
+    std::fprintf(stderr, "%s: not CIN,COUT,GROUPS,KERNEL,SIZE\n", argv[i]);
+    return 1;
+  }
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Multiply-accumulates per second of TOSA's reference model, beside helx_ops_bench's.
+"""Multiply-accumulates per second of TOSA's reference model and of the interpreter, side by side.
 
     python3 -m venv VENV && VENV/bin/pip install tosa-tools
-    tosa_bench.py VENV
+    tosa_bench.py VENV HELX_OPS_BENCH
 
-tosa-tools generates one int8 convolution of each kind with its own random data and runs it. The
-processor's time counts, less that of a convolution too small to matter, which is what starting the
-program costs; the best of five runs is shown.
+tosa-tools generates one int8 convolution of each kind with its own random data and runs it; then
+helx_ops_bench runs a convolution of the same dims in acc32. The processor's time counts, less that
+of a convolution too small to matter, which is what starting the reference model costs; the best of
+three runs is shown.
 """
 
 import json
@@ -18,10 +19,10 @@ import subprocess
 import sys
 import tempfile
 
-RUNS = 5
+RUNS = 3
 # Operator, input shape [N, H, W, C], kernel, greatest padding.
-CASES = [("conv2d", "1,128,128,32", "3,3", 1), ("conv2d", "1,128,128,64", "1,1", 0),
-         ("depthwise_conv2d", "1,128,128,64", "3,3", 1)]
+CASES = [("conv2d", "1,32,32,128", "3,3", 1), ("conv2d", "1,32,32,512", "1,1", 0),
+         ("depthwise_conv2d", "1,64,64,64", "3,3", 1)]
 TINY = ("conv2d", "1,4,4,1", "1,1", 0)
 
 
@@ -49,6 +50,13 @@ def seconds(tools, folder):
     return min(times)
 
 
+def interpreter(bench, given):
+    """MAC/s of helx_ops_bench on one convolution."""
+    text = subprocess.run([bench, "--benchmark_filter=GivenConv", "--benchmark_format=json", given],
+                          check=True, capture_output=True).stdout
+    return json.loads(text)["benchmarks"][0]["MAC/s"]
+
+
 def main():
     tools = {**os.environ, "PATH": f"{pathlib.Path(sys.argv[1]).resolve() / 'bin'}:"
                                    + os.environ["PATH"]}
@@ -62,8 +70,15 @@ def main():
             # Strides of 1 and a padding of half the kernel: as many outputs as inputs.
             macs = height * width * math.prod(weights)
             spent = seconds(tools, folder) - start
-            print(f"{case[0]} {case[1]}, weights {weights}: {macs / 1e6:.0f} MMAC in "
-                  f"{spent:.3f} s: {macs / spent / 1e9:.3f} GMAC/s")
+            cin = int(case[1].split(",")[3])
+            depthwise = case[0] == "depthwise_conv2d"
+            # conv2d's weights are [OC, KH, KW, IC], depthwise_conv2d's [KH, KW, C, M].
+            cout = cin * weights[3] if depthwise else weights[0]
+            given = f"{cin},{cout},{cin if depthwise else 1},{case[2].split(',')[0]},{height}"
+            theirs, ours = macs / spent, interpreter(sys.argv[2], given)
+            print(f"{case[0]} {case[1]}, weights {weights}: {macs / 1e6:.0f} MMAC in {spent:.3f} s: "
+                  f"{theirs / 1e9:.4f} GMAC/s; the interpreter {ours / 1e9:.2f}: "
+                  f"{ours / theirs:.0f} x", flush=True)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,9 @@ Enumerates every mutant of the arithmetic, bounds, loader, run, stage operators 
 samples N by a fixed seed, and for each compiles the one changed file, links it with the rest of
 BUILD (where wai-verify and helx_core_ops_test are built from the unchanged sources) and runs
 
-  1. `wai-verify vectors verify` on the committed corpus, then
-  2. the unit and property tests of core/ops (without the tests of the corpus itself).
+  1. `wai-verify vectors verify` on the committed corpus,
+  2. helx_ops_differential on cases of tests/integration/ops/differential_cases.py, then
+  3. the unit and property tests of core/ops (without the tests of the corpus itself).
 
 A mutant is killed by the first that fails; one that does not compile is replaced by the next in
 the sample's order. WORK keeps the results, so that an interrupted run continues.
@@ -18,7 +19,6 @@ import hashlib
 import json
 import os
 import pathlib
-import random
 import re
 import resource
 import signal
@@ -36,6 +36,8 @@ SOURCES = [
     "core/ops/lower/tfq_lower.cc",
 ]
 TESTS = "tests/unit/core/ops"
+CASES = "tests/integration/ops/differential_cases.py"
+MAINS = {"verify": "client/ops/main.cc", "differential": "tests/integration/ops/differential.cc"}
 FLAGS = ["-std=c++20", "-O0", "-w", "-fPIC", "-fno-exceptions"]
 # Processor time of one run; the unchanged programs need 0.1 s and 5 s.
 SECONDS = 60
@@ -116,9 +118,14 @@ class Builder:
         self.includes = {source: includes_of(repository, source) for source in self.core}
         self.tests = sorted(map(str, (build / TESTS).rglob("*_test.cc.o")))
         self.shared = [str(build / "client/ops/libhelx_client_ops.a")]
-        self.main = work / "main.o"
-        if not self.compile(repository / "client/ops/main.cc", self.main, repository):
-            raise SystemExit("client/ops/main.cc does not compile")
+        self.cases = work / "cases.jsonl"
+        if not self.cases.exists():
+            subprocess.run([sys.executable, repository / CASES, self.cases], check=True)
+        self.mains = {}
+        for name, source in MAINS.items():
+            self.mains[name] = work / (name + ".o")
+            if not self.compile(repository / source, self.mains[name], repository):
+                raise SystemExit(f"{source} does not compile")
         self.fresh = {}
 
     def compile(self, source, out, include):
@@ -148,11 +155,11 @@ class Builder:
         return True
 
     def link(self, name):
-        """Links "verify" or "tests"; gives the program's path."""
+        """Links "verify", "differential" or "tests"; gives the program's path."""
         # Changed objects first: of an inline function's copies the linker keeps the first.
         core = [*self.fresh.values(), *(o for s, o in self.core.items() if s not in self.fresh)]
-        group = {"verify": [str(self.main)],
-                 "tests": [*self.tests, "-lgtest_main", "-lgtest", "-lpthread", "-lcrypto"]}[name]
+        tests = [*self.tests, "-lgtest_main", "-lgtest", "-lpthread", "-lcrypto"]
+        group = tests if name == "tests" else [str(self.mains[name])]
         program = str(self.work / name)
         subprocess.run(["g++", "-fuse-ld=mold", "-o", program, *core, *group, *self.shared],
                        check=True)
@@ -189,6 +196,13 @@ def kill(builder):
         return "corpus: does not end"
     if status != 0:
         return "corpus: " + first_vector(output)
+    status, output = run(builder.link("differential"), str(builder.cases))
+    if status == "timeout":
+        return "differential: does not end"
+    if status != 0:
+        match = re.search(r"case (\d+ \(\w+\))", output)
+        return "differential: " + ("case " + match.group(1) if match
+                                   else "the process ends abnormally")
     status, output = run(builder.link("tests"), "--gtest_fail_fast", "--gtest_filter=-Corpus.*")
     if status == "timeout":
         return "test: does not end"
@@ -196,6 +210,15 @@ def kill(builder):
         match = re.search(r"\[  FAILED  \] ([\w./]+)", output)
         return "test: " + (match.group(1) if match else "the process ends abnormally")
     return None
+
+
+def order(seed, texts, mutant):
+    path, at, old, new = mutant
+    text = texts[path]
+    begin = text.rfind("\n", 0, at) + 1
+    line = text[begin:text.find("\n", at)]
+    before = text.count("\n" + line, 0, begin)
+    return hashlib.sha256(f"{seed}|{path}|{line}|{before}|{at - begin}|{old}|{new}".encode()).digest()
 
 
 def main():
@@ -216,7 +239,8 @@ def main():
     for path in SOURCES:
         texts[path] = (repository / path).read_text()
         everything += sorted(set(mutants_of(path, texts[path])))
-    random.Random(args.seed).shuffle(everything)
+    # By a hash of each change and its line, so that a change elsewhere moves no other mutant.
+    everything.sort(key=lambda mutant: order(args.seed, texts, mutant))
     print(f"{len(everything)} mutants", flush=True)
     unchanged = kill(builder)
     if unchanged:

@@ -140,7 +140,7 @@ TEST(Whm, Limits) {
 }
 
 TEST(Whm, HyperRequirements) {
-  EXPECT_EQ(Replaced("hyper_a", 0, "\"out\":{\"hi\":15,\"lo\":0}", "\"out\":null"), "layer");
+  EXPECT_EQ(Replaced("hyper_a", 0, "\"out\":{\"hi\":15,\"lo\":0}", "\"out\":null"), "form");
   EXPECT_EQ(
       Replaced("hyper_a", 1, "{\"hi\":255,\"lo\":0,\"op\":\"clamp\"}", "{\"f\":8,\"op\":\"elu\"}"),
       "layer");

@@ -57,8 +57,8 @@ i128 TransposeSum(const Params& p, const Tensor& x, int64_t o, int64_t oy, int64
   return sum;
 }
 
-// Every path of the convolutions (int16, int32 and int64 lanes; by columns and by rows) against
-// the formula: ranges and group sizes on both sides of each choice.
+// Every path of the convolutions (16-bit pairs, int16, int32 and int64 lanes; by columns, by rows
+// and by planes) against the formula: ranges and group sizes on both sides of each choice.
 TEST(Run, ConvolutionsEqualTheFormula) {
   std::mt19937_64 random(3);
   const auto draw = [&](int64_t lo, int64_t hi) {
@@ -75,8 +75,8 @@ TEST(Run, ConvolutionsEqualTheFormula) {
     p.cout = p.groups * draw(1, 6);
     p.kh = draw(1, 3);
     p.kw = draw(1, 4);
-    p.sh = draw(1, 3);
-    p.sw = draw(1, 3);
+    p.sh = round % 2 == 0 ? 1 : draw(1, 3);
+    p.sw = round % 2 == 0 ? 1 : draw(1, 3);
     if (!transpose) {
       p.dh = draw(1, 2);
       p.dw = draw(1, 3);
@@ -120,6 +120,41 @@ TEST(Run, ConvolutionsEqualTheFormula) {
     ++checked;
   }
   EXPECT_GT(checked, 300);
+}
+
+// Both paths of a rescale, in 128 bits and in 64-bit lanes, against section 2.4: multipliers and
+// ranges on both sides of the choice, and more elements than a lane's group.
+TEST(Run, RescalesEqualTheFormula) {
+  std::mt19937_64 random(5);
+  const auto draw = [&](int64_t lo, int64_t hi) {
+    return lo + static_cast<int64_t>(random() % static_cast<uint64_t>(hi - lo + 1));
+  };
+  const int64_t ranges[] = {1, 127, 65536, kI32Max, int64_t{1} << 31};
+  const int64_t mults[] = {1, 1 << 20, (1 << 30) - 1, 1 << 30, kI32Max, int64_t{1} << 31};
+  for (int round = 0; round < 3000; ++round) {
+    const auto rounding = static_cast<Rounding>(round % kRoundings);
+    const int64_t range = ranges[draw(0, 4)];
+    const int64_t mult = mults[draw(0, 5)] * (draw(0, 1) == 0 ? 1 : -1);
+    const int64_t shift = draw(0, 63);
+    const int64_t post_bias = draw(0, 3) == 0 ? draw(-5, 5) << 31 : draw(-300, 300);
+    Graph graph;
+    graph.inputs = {FixedInput({1, 1, 11}, -range, range)};
+    graph.outputs = {
+        AddNode(&graph, Op::kRescale, {0}, RequantParams(rounding, mult, shift, post_bias))};
+    const Result<PlannedGraph> loaded = LoadWhg1(WriteWhg1(graph));
+    if (!loaded.ok()) continue;
+    Tensor x = RandomTensor({1, 1, 11}, -range, range, &random);
+    x.data[0] = -range;
+    x.data[5] = range;
+    const auto outcome = Instance(&loaded.value()).Decode({x});
+    ASSERT_TRUE(outcome.ok());
+    for (size_t i = 0; i < x.data.size(); ++i) {
+      const i128 q =
+          RoundShift(rounding, static_cast<i128>(x.data[i]) * mult, static_cast<int>(shift));
+      ASSERT_TRUE(q + post_bias == outcome.value()[0].data[i])
+          << "round " << round << " element " << i;
+    }
+  }
 }
 
 // Section 9.3, over kernels, strides and pads beyond the corpus's.

@@ -286,6 +286,9 @@ TEST(TfliteInt8, Unsupported) {
                      "\"scale\":[1065353216,1065353216],\"shape\":[1,1,1,1]")
                 .Code(),
             "unsupported");
+  EXPECT_EQ(tfq.With("\"in\":[0,1,2]", "\"in\":[0,9,2]").Code(), "unsupported") << "no weights";
+  EXPECT_EQ(tfq.With("\"in\":[0,1,2]", "\"in\":[0,1,9]").Code(), "unsupported") << "no bias";
+  EXPECT_EQ(tfq.With("\"in\":[0,1,2]", "\"in\":[0,1,-1]").Code(), "unsupported");
   Tfq unused = tfq;
   unused.out = "0";
   EXPECT_EQ(unused.Code(), "unsupported") << "what is written is neither read nor out";
@@ -306,7 +309,6 @@ TEST(TfliteInt8, Limits) {
   EXPECT_EQ(tfq.With("\"sh\":1", "\"sh\":65").Code(), "limit");
   EXPECT_EQ(tfq.With("\"sh\":1", "\"sh\":2").Code(), "limit") << "the output's shape";
   EXPECT_EQ(tfq.With("\"dh\":1", "\"dh\":17").Code(), "limit");
-  EXPECT_EQ(tfq.With("\"in\":[0,1,2]", "\"in\":[0,9,2]").Code(), "limit");
   EXPECT_EQ(tfq.With("\"scale\":[1065353216]", "\"scale\":[4294967296]").Code(), "limit");
   EXPECT_EQ(tfq.With("\"shape\":[1,2,2,1]", "\"shape\":[1,0,2,1]").Code(), "limit");
   // M = 2^126 / 2^-126: the multiplier passes i64 in "double"; "single" saturates it.
