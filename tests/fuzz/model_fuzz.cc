@@ -1,4 +1,5 @@
 // The reader of .tflite files: whatever the bytes are, it answers with a model whose promises hold, or with a place and a reason.
+#include "core/base/file.h"
 #include "core/model/reader.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/model_seeds.h"
