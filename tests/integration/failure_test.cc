@@ -67,11 +67,14 @@ std::vector<pid_t> Emulators(const Service& service) {
 
 Json OnlyJob(const CommandResult& result) {
   const Json answer = result.json();
-  if (!answer.contains("jobs") || answer["jobs"].size() != 1) {
-    ADD_FAILURE() << result.out << result.err;
-    return Json::object();
-  }
-  return answer["jobs"][0];
+  if (answer.contains("jobs") && answer["jobs"].size() == 1) return answer["jobs"][0];
+  ADD_FAILURE() << result.out << result.err;
+  return Json::object();
+}
+
+std::string FailureMessage(const Json& job) {
+  const Json failure = job.value("failure", Json::object());
+  return failure.is_object() ? failure.value("message", "") : "";
 }
 
 void ExpectDigitsRun(const Service& service) {
@@ -85,6 +88,7 @@ TEST(Failure, AHangingEmulatorEndsWithItsLimit) {
   options.workers = 1;
   Service service(options);
   ASSERT_NO_FATAL_FAILURE(service.Start());
+  ExpectDigitsRun(service);  // the worker has asked the emulator's version by now
   service.WriteExperiment("hang", "name: hang\nmodel: " + Digits() +
                                       "\ndefaults: {samples: 64}\n");
   // Stopped as soon as it is there, again and again, it makes no step.
@@ -104,9 +108,9 @@ TEST(Failure, AHangingEmulatorEndsWithItsLimit) {
   stopper.join();
   EXPECT_FALSE(stopped.empty()) << "the emulator was never seen";
   const Json job = OnlyJob(submit);
-  EXPECT_EQ(job["phase"], "TIMED_OUT") << submit.out << submit.err;
+  EXPECT_EQ(job.value("phase", ""), "TIMED_OUT") << submit.out << submit.err;
   EXPECT_EQ(submit.exit_code, 5) << submit.err;
-  EXPECT_NE(job["failure"]["message"].get<std::string>().find("limit"), std::string::npos);
+  EXPECT_NE(FailureMessage(job).find("limit"), std::string::npos) << job.dump(2);
   for (pid_t pid : stopped) EXPECT_NE(kill(pid, 0), 0) << "the emulator " << pid << " lives on";
   ExpectDigitsRun(service);
 }
@@ -121,9 +125,9 @@ TEST(Failure, AModelThatNoMemoryHoldsIsRefusedWithTheSizes) {
                    "/tflm_mobilenet_v2_1x3x224x224_int8/model.tflite\ndefaults: {platform: mps2-m3}\n");
   const CommandResult submit = service.Helxctl({"submit", "large.yaml", "--wait", "--json"});
   const Json job = OnlyJob(submit);
-  EXPECT_EQ(job["phase"], "FAILED") << submit.out << submit.err;
-  EXPECT_EQ(job["failure"]["fault"], "USER") << job.dump(2);
-  EXPECT_NE(job["failure"]["message"].get<std::string>().find("bytes"), std::string::npos)
+  EXPECT_EQ(job.value("phase", ""), "FAILED") << submit.out << submit.err;
+  EXPECT_EQ(job.value("/failure/fault"_json_pointer, ""), "USER") << job.dump(2);
+  EXPECT_NE(FailureMessage(job).find("bytes"), std::string::npos)
       << job.dump(2);
   ExpectDigitsRun(service);
 }
@@ -155,7 +159,7 @@ TEST(Failure, AFullDiskIsNamedAndSurvived) {
     const Json answer = submit.json();
     if (answer.contains("jobs") && !answer["jobs"].empty()) {
       ++acknowledged;
-      names.push_back(answer["jobs"][0]["name"]);
+      names.push_back(answer["jobs"][0].value("job", ""));
     } else {
       ++refused;
       said += submit.err;
