@@ -6,12 +6,14 @@
 #include <atomic>
 #include <cctype>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
 #include <thread>
 
+#include "core/model/model.h"
 #include "tests/integration/service.h"
 
 namespace helx::testing {
@@ -103,32 +105,74 @@ TEST(Failure, AHangingEmulatorEndsWithItsLimit) {
     }
   });
   const CommandResult submit = service.Helxctl(
-      {"submit", "hang.yaml", "--wait", "--json", "--no-cache", "--run-limit-seconds", "5"});
+      {"submit", "hang.yaml", "--wait", "--json", "--no-cache", "--run-limit-seconds", "20"});
   done = true;
   stopper.join();
   EXPECT_FALSE(stopped.empty()) << "the emulator was never seen";
   const Json job = OnlyJob(submit);
   EXPECT_EQ(job.value("phase", ""), "TIMED_OUT") << submit.out << submit.err;
-  EXPECT_EQ(submit.exit_code, 5) << submit.err;
+  EXPECT_EQ(submit.exit_code, 4) << submit.err;
   EXPECT_NE(FailureMessage(job).find("limit"), std::string::npos) << job.dump(2);
   for (pid_t pid : stopped) EXPECT_NE(kill(pid, 0), 0) << "the emulator " << pid << " lives on";
   ExpectDigitsRun(service);
 }
 
+// An int8 image of 8 x 8, resized to 16384 x 16384 and back: 256 MiB in between.
+std::string LargeModel() {
+  tflite::ModelT model;
+  model.version = 3;
+  model.buffers.push_back(std::make_unique<tflite::BufferT>());
+  auto code = std::make_unique<tflite::OperatorCodeT>();
+  code->builtin_code = tflite::BuiltinOperator::RESIZE_NEAREST_NEIGHBOR;
+  code->deprecated_builtin_code = static_cast<int8_t>(code->builtin_code);
+  model.operator_codes.push_back(std::move(code));
+  auto graph = std::make_unique<tflite::SubGraphT>();
+  const auto add_tensor = [&](tflite::TensorType type, std::vector<int32_t> shape) {
+    auto tensor = std::make_unique<tflite::TensorT>();
+    tensor->type = type;
+    tensor->shape = std::move(shape);
+    tensor->quantization = std::make_unique<tflite::QuantizationParametersT>();
+    if (type == tflite::TensorType::INT8) {
+      tensor->quantization->scale = {0.5f};
+      tensor->quantization->zero_point = {0};
+    }
+    graph->tensors.push_back(std::move(tensor));
+    return static_cast<int32_t>(graph->tensors.size()) - 1;
+  };
+  int32_t at = add_tensor(tflite::TensorType::INT8, {1, 8, 8, 1});
+  graph->inputs = {at};
+  for (const int32_t size : {16384, 8}) {
+    const int32_t operand = add_tensor(tflite::TensorType::INT32, {2});
+    graph->tensors[operand]->buffer = static_cast<uint32_t>(model.buffers.size());
+    auto buffer = std::make_unique<tflite::BufferT>();
+    buffer->data.resize(8);
+    const int32_t sizes[2] = {size, size};
+    std::memcpy(buffer->data.data(), sizes, sizeof sizes);
+    model.buffers.push_back(std::move(buffer));
+    auto op = std::make_unique<tflite::OperatorT>();
+    op->inputs = {at, operand};
+    op->builtin_options.Set(tflite::ResizeNearestNeighborOptionsT());
+    at = add_tensor(tflite::TensorType::INT8, {1, size, size, 1});
+    op->outputs = {at};
+    graph->operators.push_back(std::move(op));
+  }
+  graph->outputs = {at};
+  model.subgraphs.push_back(std::move(graph));
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(tflite::Model::Pack(builder, &model), "TFL3");
+  return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
+}
+
 TEST(Failure, AModelThatNoMemoryHoldsIsRefusedWithTheSizes) {
-  HELX_NEED_MODELS();
   Service service;
   ASSERT_NO_FATAL_FAILURE(service.Start());
-  // 3.4 MB of weights and 1.2 MB of activations; the board has 4 MiB for code and constants.
-  service.WriteExperiment(
-      "large", "name: large\nmodel: " + ModelsFolder() +
-                   "/tflm_mobilenet_v2_1x3x224x224_int8/model.tflite\ndefaults: {platform: mps2-m3}\n");
+  Spill(service.folder() + "/large.tflite", LargeModel());
+  service.WriteExperiment("large", "name: large\nmodel: large.tflite\n");
   const CommandResult submit = service.Helxctl({"submit", "large.yaml", "--wait", "--json"});
   const Json job = OnlyJob(submit);
   EXPECT_EQ(job.value("phase", ""), "FAILED") << submit.out << submit.err;
   EXPECT_EQ(job.value("/failure/fault"_json_pointer, ""), "USER") << job.dump(2);
-  EXPECT_NE(FailureMessage(job).find("bytes"), std::string::npos)
-      << job.dump(2);
+  EXPECT_NE(FailureMessage(job).find("268"), std::string::npos) << job.dump(2);  // 268,435,456 bytes
   ExpectDigitsRun(service);
 }
 
