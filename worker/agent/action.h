@@ -28,7 +28,7 @@ using Emit = std::function<void(RecordType, std::string_view name, std::string_v
 struct ActionContext {
   std::string input_folder;
   std::string work_folder;     // empty, writable, sized
-  std::string kernels_folder;  // board archives, one folder per platform; read-only
+  std::string kernels_folder;  // a build's: holds the board's libhelx.a; read-only
   Emit emit;
 };
 

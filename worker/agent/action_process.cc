@@ -63,11 +63,11 @@ absl::StatusOr<ActionResult> RunActionProcess(const HostPaths& paths, const Acti
   absl::Status stream;
 
   sandbox::Sandbox sandbox;
-  sandbox.binds = {{paths.action_program}, {spec.input_folder}, {paths.kernels_folder},
-                   {runner::DataDirectory()}};
+  sandbox.binds = {{paths.action_program}, {spec.input_folder}, {runner::DataDirectory()}};
+  if (!spec.kernels_folder.empty()) sandbox.binds.push_back({spec.kernels_folder});
   sandbox.allow_unisolated = paths.allow_unsandboxed;
   sandbox::Command command;
-  command.argv = {paths.action_program, spec.input_folder, paths.kernels_folder};
+  command.argv = {paths.action_program, spec.input_folder, spec.kernels_folder};
   command.environment = {"PATH=/usr/bin:/bin", "LC_ALL=C",
                          "HELX_DATA_DIR=" + runner::DataDirectory()};
   command.limit = spec.limit;

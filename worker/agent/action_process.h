@@ -17,6 +17,7 @@ namespace helx::agent {
 struct ActionSpec {
   std::string kind;          // "freeze" | "build" | "run"
   std::string input_folder;  // laid out as action.h says
+  std::string kernels_folder;  // a build's archive of kernels
   std::chrono::milliseconds limit{0};
   std::function<bool()> cancelled;
   std::function<void(std::string_view)> on_phase;
@@ -34,7 +35,6 @@ struct ActionResult {
 
 struct HostPaths {
   std::string action_program;  // helx-action
-  std::string kernels_folder;
   bool allow_unsandboxed = false;
 };
 

@@ -137,7 +137,6 @@ absl::StatusOr<Json> BuildStep(const ActionInput& input, const ActionContext& co
 
   HELX_ASSIGN_OR_RETURN(const engine::Toolchain toolchain,
                         engine::Toolchain::WithIdentity(request.toolchain));
-  HELX_ASSIGN_OR_RETURN(const std::string kernels, toolchain.KernelsKey(*board));
   std::vector<engine::RecordedCommand> commands;
   const std::string model_folder = context.work_folder + "/model";
   const std::string link_folder = context.work_folder + "/link";
@@ -150,7 +149,7 @@ absl::StatusOr<Json> BuildStep(const ActionInput& input, const ActionContext& co
   HELX_ASSIGN_OR_RETURN(const std::string constants, Constants(request.tensors));
   HELX_RETURN_IF_ERROR(Compile(toolchain, model, constants, *board, input.folder + "/objects",
                                model_folder, link_folder, context, &commands));
-  const auto image = toolchain.LinkObjects(model, *board, context.kernels_folder + "/" + kernels,
+  const auto image = toolchain.LinkObjects(model, *board, context.kernels_folder,
                                            model_folder, link_folder, &commands);
   if (absl::IsOutOfRange(image.status())) {
     return FailureOutcome("USER", "does_not_fit", MessageOf(image.status()));

@@ -160,7 +160,7 @@ class Executor::Impl {
       const v1::JobPhase phase = PhaseFromName(name);
       if (phase != v1::JOB_PHASE_UNSPECIFIED) callbacks.on_phase(phase);
     };
-    HELX_RETURN_IF_ERROR(LayOut(action, spec, &transfer));
+    HELX_RETURN_IF_ERROR(LayOut(action, &transfer, &spec));
     HELX_ASSIGN_OR_RETURN(const ActionResult result, RunActionProcess(paths_, spec));
     switch (result.end) {
       case ActionResult::End::kCancelled:
@@ -189,15 +189,15 @@ class Executor::Impl {
                : PublishBundle(action, result, &transfer, completion);
   }
 
-  // Writes the action's input folder (see action.h).
-  absl::Status LayOut(const v1::ExecuteAction& action, const ActionSpec& spec,
-                      rpc::BlobTransfer* transfer) {
-    const std::string& folder = spec.input_folder;
+  // Writes the action's input folder (see action.h), and finds a build's kernels.
+  absl::Status LayOut(const v1::ExecuteAction& action, rpc::BlobTransfer* transfer,
+                      ActionSpec* spec) {
+    const std::string& folder = spec->input_folder;
     HELX_RETURN_IF_ERROR(MakeFolder(folder + "/blobs"));
     HELX_ASSIGN_OR_RETURN(const Json catalogue, ParseJson(CatalogueToJson(catalogue_)));
     const bool of_bundle = action.kind() == v1::ACTION_KIND_FREEZE && action.has_build_bundle();
     HELX_ASSIGN_OR_RETURN(const std::string text,
-                          CanonicalJson(Json{{"kind", of_bundle ? "freeze_bundle" : spec.kind},
+                          CanonicalJson(Json{{"kind", of_bundle ? "freeze_bundle" : spec->kind},
                                              {"catalogue", catalogue}}));
     HELX_RETURN_IF_ERROR(WriteFile(folder + "/action.json", text));
     if (of_bundle) return FetchBundle(action, folder, transfer);
@@ -211,7 +211,7 @@ class Executor::Impl {
                           FrozenRequest::Parse(action.frozen_request()));
     std::vector<Digest> blobs = TensorBlobs(request);
     if (action.kind() == v1::ACTION_KIND_BUILD) {
-      HELX_RETURN_IF_ERROR(kernels_->Prepare(request.platform));
+      HELX_ASSIGN_OR_RETURN(spec->kernels_folder, kernels_->Prepare(request.platform));
       blobs.push_back(request.model);
       HELX_RETURN_IF_ERROR(MakeFolder(folder + "/objects"));
       if (!action.no_cache()) HELX_RETURN_IF_ERROR(LinkObjects(request, folder));

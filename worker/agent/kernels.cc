@@ -32,16 +32,15 @@ absl::Status CompileInto(const engine::Toolchain& toolchain, const target::Board
   return status;
 }
 
-absl::Status PrepareBoard(const engine::Toolchain& toolchain, const target::Board& board,
-                          const std::string& folder) {
+absl::StatusOr<std::string> PrepareBoard(const engine::Toolchain& toolchain,
+                                         const target::Board& board, const std::string& folder) {
   HELX_ASSIGN_OR_RETURN(const std::string key, toolchain.KernelsKey(board));
-  if (fs::exists(folder + "/" + key + "/libhelx.a")) return absl::OkStatus();
+  const std::string archive = folder + "/" + key;
+  if (fs::exists(archive + "/libhelx.a")) return archive;
   spdlog::info("compiling the kernels for {}", board.platform);
   HELX_RETURN_IF_ERROR(CompileInto(toolchain, board, folder, key));
-  if (!fs::exists(folder + "/" + key + "/libhelx.a")) {
-    return absl::UnavailableError("the kernels could not be kept in " + folder);
-  }
-  return absl::OkStatus();
+  if (fs::exists(archive + "/libhelx.a")) return archive;
+  return absl::UnavailableError("the kernels could not be kept in " + folder);
 }
 
 }  // namespace
@@ -65,12 +64,17 @@ absl::StatusOr<KernelArchives> KernelArchives::Open(const std::string& folder,
   return archives;
 }
 
-absl::Status KernelArchives::Prepare(std::string_view platform) const {
+absl::StatusOr<std::string> KernelArchives::Prepare(const std::string& platform) const {
   const target::Board* board = target::FindBoard(platform);
-  if (board == nullptr || !toolchain_) return absl::OkStatus();  // the action says what is missing
-  std::lock_guard lock(*mutex_);
-  return Annotate(PrepareBoard(*toolchain_, *board, folder_),
-                  "the kernels for " + std::string(platform) + " cannot be compiled");
+  if (board == nullptr || !toolchain_) return std::string();
+  std::lock_guard lock(prepared_->mutex);
+  std::string& prepared = prepared_->folders[platform];
+  if (!prepared.empty() && fs::exists(prepared + "/libhelx.a")) return prepared;
+  auto folder = PrepareBoard(*toolchain_, *board, folder_);
+  if (!folder.ok()) {
+    return Annotate(folder.status(), "the kernels for " + platform + " cannot be compiled");
+  }
+  return prepared = *std::move(folder);
 }
 
 }  // namespace helx::agent

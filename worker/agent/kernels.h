@@ -2,11 +2,11 @@
 #ifndef HELX_WORKER_AGENT_KERNELS_H_
 #define HELX_WORKER_AGENT_KERNELS_H_
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "core/base/status.h"
 #include "worker/agent/catalogue.h"
@@ -21,19 +21,21 @@ class KernelArchives {
   // UNAVAILABLE when the folder cannot be made.
   static absl::StatusOr<KernelArchives> Open(const std::string& folder, Catalogue* catalogue);
 
-  // Makes sure that the folder holds the platform's archive; the first time it compiles it, which takes seconds. Safe to
-  // call from several threads.
-  absl::Status Prepare(std::string_view platform) const;
-
-  const std::string& folder() const { return folder_; }
+  // The folder that holds the platform's libhelx.a, compiled the first time, which takes seconds; "" for a platform or
+  // toolchain that is not here (the action says so). Safe to call from several threads.
+  absl::StatusOr<std::string> Prepare(const std::string& platform) const;
 
  private:
   explicit KernelArchives(std::string folder)
-      : folder_(std::move(folder)), mutex_(std::make_unique<std::mutex>()) {}
+      : folder_(std::move(folder)), prepared_(std::make_unique<Prepared>()) {}
 
   std::string folder_;
   std::optional<engine::Toolchain> toolchain_;  // none: the catalogue says so
-  std::unique_ptr<std::mutex> mutex_;
+  struct Prepared {
+    std::mutex mutex;
+    std::map<std::string, std::string> folders;  // by platform
+  };
+  std::unique_ptr<Prepared> prepared_;
 };
 
 }  // namespace helx::agent

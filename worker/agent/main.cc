@@ -106,7 +106,6 @@ int Serve(const Options& options) {
   HostPaths paths;
   paths.action_program = ProgramFolder() + "/helx-action";
   paths.allow_unsandboxed = options.allow_unsandboxed;
-  paths.kernels_folder = kernels->folder();
 
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
