@@ -11,8 +11,6 @@ constexpr int32_t kSlack = 16;                // HELX_ROWS_SLACK
 constexpr int32_t kMaxConvFilterRows = 64;      // HELX_DSP_CONV_MAX_FILTER_H
 constexpr int32_t kMaxDepthwiseFilterRows = 32;  // HELX_DSP_DEPTHWISE_MAX_FILTER_H
 
-int32_t RoundUp(int32_t value, int32_t unit) { return (value + unit - 1) / unit * unit; }
-
 // The largest magnitude that a sum with its bias can have.
 int64_t Bound(const Int8Filters& filters, int32_t filter) {
   int64_t sum = 0;
@@ -105,26 +103,13 @@ std::optional<Lowering> LowerGemm(const Int8Convolution& c, const LowerContext& 
   const bool pointwise = c.rows.taps == 1 && c.columns.taps == 1 && c.rows.stride == 1 &&
                          c.columns.stride == 1 && filters.count % 4 == 0;
   const RowsShape rows = MakeRowsShape(c);
-  const bool joined = c.columns.dilation == 1;
-  const int32_t run_bytes = (joined ? c.columns.taps : 1) * c.in_c;
+  const int32_t run_bytes = (c.columns.dilation == 1 ? c.columns.taps : 1) * c.in_c;
   const int32_t depth = RoundUp(filters.depth, 4);
   Lowering lowering;
   lowering.function = pointwise ? "helx_dsp_pointwise_s8" : "helx_dsp_conv_s8";
   lowering.params_type = "helx_dsp_conv_s8_params";
-  lowering.params = {
-      Field("batches", c.batches),
-      Field("in_bytes", int64_t{c.rows.input} * rows.row_stride),
-      Field("out_h", c.rows.output),
-      Field("out_w", c.columns.output),
-      Field("out_c", filters.count),
-      Field("stride_h", c.rows.stride),
-      Field("column_bytes", c.columns.stride * c.in_c),
-      Field("runs", joined ? 1 : c.columns.taps),
-      Field("run_bytes", run_bytes),
-      Field("run_step", c.columns.dilation * c.in_c),
-      Field("filter_h", c.rows.taps),
-      Field("dilation_h", c.rows.dilation),
-      Field("pad_h", c.rows.padding),
+  lowering.params = GatherFields(c, rows);
+  lowering.params.insert(lowering.params.end(), {
       Field("depth", depth),
       Field("clamp", NeedsClamp(filters.range) ? 1 : 0),
       Field("lowest", filters.range.lowest),
@@ -132,16 +117,13 @@ std::optional<Lowering> LowerGemm(const Int8Convolution& c, const LowerContext& 
       RowsField(rows),
       Field("gemm", "helx_dsp_gemm_" + Suffix(*form)),
       Field("filters", context.ConstantBytes("int8_t", PackGemm(filters))),
-  };
+  });
   lowering.scratch_bytes = int64_t{4} * depth;
   if (!pointwise) {
     lowering.scratch_bytes += RoundUp(rows.count * rows.padded_bytes + kSlack, 4) +
                               (run_bytes % 4 == 0 ? 0 : depth + 4) +
                               (filters.count % 4 == 0 ? 0 : 2 * RoundUp(filters.count, 4));
-    if (RowsAllowInPlace(c)) {
-      lowering.aliases = {{Alias::Kind::kInPlace, context.view.output_number(0),
-                           context.view.input_number(0)}};
-    }
+    lowering.aliases = RowsAliases(c, context);
   }
   return lowering;
 }
@@ -197,10 +179,7 @@ std::optional<Lowering> LowerDepthwise(const Int8Convolution& c, const LowerCont
   lowering.params.push_back(Field("filters", context.ConstantBytes("int8_t", stream)));
   lowering.params.push_back(Field("filters_bytes", static_cast<int64_t>(stream.size())));
   lowering.scratch_bytes = rows.count * rows.padded_bytes + kSlack;
-  if (RowsAllowInPlace(c)) {
-    lowering.aliases = {{Alias::Kind::kInPlace, context.view.output_number(0),
-                         context.view.input_number(0)}};
-  }
+  lowering.aliases = RowsAliases(c, context);
   return lowering;
 }
 

@@ -94,6 +94,30 @@ bool RowsAllowInPlace(const Int8Convolution& c) {
   return true;
 }
 
+std::vector<Alias> RowsAliases(const Int8Convolution& c, const LowerContext& context) {
+  if (!RowsAllowInPlace(c)) return {};
+  return {{Alias::Kind::kInPlace, context.view.output_number(0), context.view.input_number(0)}};
+}
+
+std::vector<std::string> GatherFields(const Int8Convolution& c, const RowsShape& rows) {
+  const bool joined = c.columns.dilation == 1;
+  return {
+      Field("batches", c.batches),
+      Field("in_bytes", int64_t{c.rows.input} * rows.row_stride),
+      Field("out_h", c.rows.output),
+      Field("out_w", c.columns.output),
+      Field("out_c", c.filters.count),
+      Field("stride_h", c.rows.stride),
+      Field("column_bytes", c.columns.stride * c.in_c),
+      Field("runs", joined ? 1 : c.columns.taps),
+      Field("run_bytes", (joined ? c.columns.taps : 1) * c.in_c),
+      Field("run_step", c.columns.dilation * c.in_c),
+      Field("filter_h", c.rows.taps),
+      Field("dilation_h", c.rows.dilation),
+      Field("pad_h", c.rows.padding),
+  };
+}
+
 void PackedStream::Half(int32_t value) {
   Byte(value & 0xff);
   Byte((value >> 8) & 0xff);

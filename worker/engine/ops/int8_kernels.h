@@ -71,6 +71,14 @@ std::string RowsField(const RowsShape& shape);
 // Whether such a kernel may write its output where its input lies: every output row ends before the first input row that has
 // not been copied into the ring when it is written.
 bool RowsAllowInPlace(const Int8Convolution& c);
+// The output in the input's place where RowsAllowInPlace, else nothing.
+std::vector<Alias> RowsAliases(const Int8Convolution& c, const LowerContext& context);
+
+// The fields with which the parameters of both sets' direct convolutions begin: sizes, and the runs of contiguous bytes that
+// a window is gathered by.
+std::vector<std::string> GatherFields(const Int8Convolution& c, const RowsShape& rows);
+
+inline int32_t RoundUp(int32_t value, int32_t unit) { return (value + unit - 1) / unit * unit; }
 
 // Little-endian bytes of a packed stream.
 class PackedStream {

@@ -12,8 +12,6 @@ constexpr int32_t kSlack = 16;        // HELX_ROWS_SLACK
 constexpr int32_t kMaxConvFilterRows = 64;  // HELX_MVE_CONV_MAX_FILTER_H
 constexpr int32_t kMaxFilterRows = 32;      // MAX_FILTER_H of mve_depthwise_s8.c
 
-int32_t RoundUp(int32_t value, int32_t unit) { return (value + unit - 1) / unit * unit; }
-
 // Which requantisation the kernels can do with.
 enum class Form { kRelu, kSigned, kGeneral };
 
@@ -87,40 +85,24 @@ std::optional<Lowering> LowerGemm(const Int8Convolution& c, const LowerContext& 
   const bool pointwise = c.rows.taps == 1 && c.columns.taps == 1 && c.rows.stride == 1 &&
                          c.columns.stride == 1 && filters.count % 4 == 0;
   const RowsShape rows = MakeRowsShape(c);
-  const bool joined = c.columns.dilation == 1;
   const int32_t blocks = RoundUp(filters.depth, kLanes) / kLanes;
   Lowering lowering;
   lowering.function = pointwise ? "helx_mve_pointwise_s8" : "helx_mve_conv_s8";
   lowering.params_type = "helx_mve_conv_s8_params";
-  lowering.params = {
-      Field("batches", c.batches),
-      Field("in_bytes", int64_t{c.rows.input} * rows.row_stride),
-      Field("out_h", c.rows.output),
-      Field("out_w", c.columns.output),
-      Field("out_c", filters.count),
-      Field("stride_h", c.rows.stride),
-      Field("column_bytes", c.columns.stride * c.in_c),
-      Field("runs", joined ? 1 : c.columns.taps),
-      Field("run_bytes", (joined ? c.columns.taps : 1) * c.in_c),
-      Field("run_step", c.columns.dilation * c.in_c),
-      Field("filter_h", c.rows.taps),
-      Field("dilation_h", c.rows.dilation),
-      Field("pad_h", c.rows.padding),
+  lowering.params = GatherFields(c, rows);
+  lowering.params.insert(lowering.params.end(), {
       Field("depth_blocks", blocks),
       Field("lowest", filters.range.lowest),
       Field("highest", filters.range.highest),
       RowsField(rows),
       Field("gemm", "helx_mve_gemm_" + Suffix(form)),
       Field("filters", context.ConstantBytes("int8_t", PackGemm(filters, form))),
-  };
+  });
   if (!pointwise) {
     lowering.scratch_bytes = RoundUp(rows.count * rows.padded_bytes + kSlack, 16) +
                              int64_t{4} * blocks * kLanes + kSlack +
                              (filters.count % 4 == 0 ? 0 : 4 * RoundUp(filters.count, 4));
-    if (RowsAllowInPlace(c)) {
-      lowering.aliases = {{Alias::Kind::kInPlace, context.view.output_number(0),
-                           context.view.input_number(0)}};
-    }
+    lowering.aliases = RowsAliases(c, context);
   }
   return lowering;
 }
@@ -254,10 +236,7 @@ std::optional<Lowering> LowerDepthwise(const Int8Convolution& c, const LowerCont
   lowering.params.push_back(
       Field("blocks", context.ConstantBytes("int8_t", PackDepthwise(filters, blocks, form))));
   lowering.scratch_bytes = ring_bytes + (overhang > 0 ? RoundUp(blocks.written, 16) : 0);
-  if (RowsAllowInPlace(c)) {
-    lowering.aliases = {{Alias::Kind::kInPlace, context.view.output_number(0),
-                         context.view.input_number(0)}};
-  }
+  lowering.aliases = RowsAliases(c, context);
   return lowering;
 }
 
