@@ -124,7 +124,9 @@ absl::StatusOr<Json> BuildStep(const ActionInput& input, const ActionContext& co
   HELX_ASSIGN_OR_RETURN(const RequestTensors tensors, ReadTensors(input, request));
   HELX_ASSIGN_OR_RETURN(const std::string model_bytes, input.Blob(request.model));
   HELX_ASSIGN_OR_RETURN(engine::GeneratedModel model,
-                        engine->Generate(AsBytes(model_bytes), *board));
+                        engine->Generate(AsBytes(model_bytes), *board,
+                                         request.probe ? engine::Purpose::kProbe
+                                                       : engine::Purpose::kMeasure));
   if (request.probe) {
     const auto code = model.files.find("model.c");
     if (code == model.files.end()) {

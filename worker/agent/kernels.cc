@@ -52,12 +52,15 @@ absl::StatusOr<KernelArchives> KernelArchives::Open(const std::string& folder,
   if (error) return absl::UnavailableError("cannot create " + folder + ": " + error.message());
   HELX_RETURN_IF_ERROR(runner::KeepSources(folder));
   KernelArchives archives(folder);
-  auto toolchain = engine::Toolchain::Find();
-  if (!toolchain.ok()) return archives;
-  archives.toolchain_ = *std::move(toolchain);
   for (TargetEntry& target : catalogue->targets) {
     const target::Board* board = target::FindBoard(target.platform);
     if (board == nullptr || !target.reason.empty()) continue;
+    if (!archives.toolchain_) {
+      // The catalogue has asked the compiler who it is.
+      auto toolchain = engine::Toolchain::WithIdentity(target.toolchain);
+      if (!toolchain.ok()) return archives;
+      archives.toolchain_ = *std::move(toolchain);
+    }
     const auto key = archives.toolchain_->KernelsKey(*board);
     if (!key.ok()) target.reason = "the kernels cannot be compiled: " + MessageOf(key.status());
   }

@@ -33,9 +33,10 @@ absl::StatusOr<ModelInterface> BuiltinEngine::Preflight(std::span<const uint8_t>
 }
 
 absl::StatusOr<GeneratedModel> BuiltinEngine::Generate(std::span<const uint8_t> model,
-                                                       const target::Board& board) const {
+                                                       const target::Board& board,
+                                                       Purpose purpose) const {
   std::vector<Violation> violations;
-  std::optional<Program> program = BuildProgram(model, board, &violations);
+  std::optional<Program> program = BuildProgram(model, board, &violations, purpose);
   if (!program) return Refusal(violations);
   GeneratedModel generated;
   generated.files = GenerateSources(*program);

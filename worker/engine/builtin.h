@@ -13,8 +13,8 @@ class BuiltinEngine : public Engine {
   absl::StatusOr<ModelInterface> Preflight(std::span<const uint8_t> model,
                                            const target::Board& board,
                                            std::vector<Violation>* violations) const override;
-  absl::StatusOr<GeneratedModel> Generate(std::span<const uint8_t> model,
-                                          const target::Board& board) const override;
+  absl::StatusOr<GeneratedModel> Generate(std::span<const uint8_t> model, const target::Board& board,
+                                          Purpose purpose) const override;
 };
 
 }  // namespace helx::engine

@@ -37,6 +37,10 @@ struct GeneratedModel {
   Json memory;
 };
 
+// What an image is for: to be measured, or to report what each operator of the model leaves, for which every tensor keeps the
+// shape that the model gives it.
+enum class Purpose { kMeasure, kProbe };
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -48,7 +52,8 @@ class Engine {
                                                    const target::Board& board,
                                                    std::vector<Violation>* violations) const = 0;
   virtual absl::StatusOr<GeneratedModel> Generate(std::span<const uint8_t> model,
-                                                  const target::Board& board) const = 0;
+                                                  const target::Board& board,
+                                                  Purpose purpose = Purpose::kMeasure) const = 0;
 };
 
 // The engine of that name, or nullptr.

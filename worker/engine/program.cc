@@ -176,7 +176,7 @@ void CheckFit(const Program& program, const target::Board& board,
 }  // namespace
 
 std::optional<Program> BuildProgram(std::span<const uint8_t> bytes, const target::Board& board,
-                                    std::vector<Violation>* violations) {
+                                    std::vector<Violation>* violations, Purpose purpose) {
   model::ReadError error;
   absl::StatusOr<model::Model> read = model::ReadModel(bytes, &error);
   if (!read.ok()) {
@@ -196,9 +196,11 @@ std::optional<Program> BuildProgram(std::span<const uint8_t> bytes, const target
   if (violations->size() > kMaxViolations) violations->resize(kMaxViolations);
   if (!violations->empty()) return std::nullopt;
 
-  // Helium and DSP kernels compute four channels at once.
-  RemoveDeadChannels(program.prepared.model, 0, program.prepared.folded[0],
-                     board.isa == target::Isa::kPortable ? 1 : 4, &program.prepared.storage);
+  if (purpose == Purpose::kMeasure) {
+    // Helium and DSP kernels compute four channels at once.
+    RemoveDeadChannels(program.prepared.model, 0, program.prepared.folded[0],
+                       board.isa == target::Isa::kPortable ? 1 : 4, &program.prepared.storage);
+  }
   if (!Lowerer(&program, board).Run()) {
     violations->push_back({"does_not_fit", "subgraph 0",
                            "more than " + std::to_string(kMaxSteps) +

@@ -76,7 +76,8 @@ struct Program {
 // Reads, checks, lowers and plans. Empty when there are violations (in operator order, at most kMaxViolations).
 inline constexpr size_t kMaxViolations = 64;
 std::optional<Program> BuildProgram(std::span<const uint8_t> bytes, const target::Board& board,
-                                    std::vector<Violation>* violations);
+                                    std::vector<Violation>* violations,
+                                    Purpose purpose = Purpose::kMeasure);
 
 }  // namespace helx::engine
 
