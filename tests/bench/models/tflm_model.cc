@@ -1,13 +1,14 @@
-// A model run by TensorFlow Lite Micro's interpreter, as the runner sees a model (helx_model.h): firmware of the benchmark, built
-// against a user's SDK by tflm_run.cc, which generates tflm_model_generated.h:
-//   HELX_TFLM_OPERATORS          number of operators; HELX_TFLM_ADD_OPERATORS(resolver) registers them
-//   HELX_TFLM_INPUT_BYTES, HELX_TFLM_OUTPUT_BYTES   {bytes, bytes, ...}
+// A model run by TensorFlow Lite Micro's interpreter, as the runner sees a model (helx_model.h):
+// firmware of the benchmark, built against a user's SDK by tflm_run.cc, which generates
+// tflm_model_generated.h:
+//   HELX_TFLM_OPERATORS          number of operators; HELX_TFLM_ADD_OPERATORS(resolver) registers
+//   them HELX_TFLM_INPUT_BYTES, HELX_TFLM_OUTPUT_BYTES   {bytes, bytes, ...}
 //   HELX_TFLM_LARGEST_BYTES      of inputs and outputs
 //   HELX_TFLM_ARENA_BYTES, HELX_TFLM_VARIABLES      arena; at most that many resource variables
 // Behind the model's outputs comes one of 4 bytes: how much of the arena the interpreter used.
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdarg.h>
 
 #include <new>
 
@@ -43,7 +44,8 @@ alignas(16) uint8_t resolver_bytes[sizeof(tflite::MicroMutableOpResolver<HELX_TF
 alignas(16) uint8_t interpreter_bytes[sizeof(tflite::MicroInterpreter)];
 tflite::MicroInterpreter* interpreter;
 
-// Placement only: nothing with a constructor lives outside of functions, since the runner runs none.
+// Placement only: nothing with a constructor lives outside of functions, since the runner runs
+// none.
 bool Make() {
   auto* resolver = new (resolver_bytes) tflite::MicroMutableOpResolver<HELX_TFLM_OPERATORS>();
   HELX_TFLM_ADD_OPERATORS((*resolver));
@@ -64,14 +66,12 @@ void ResetVariables() {
   if (interpreter != nullptr) interpreter->Reset();
 }
 
-uint32_t Invoke() {
-  return interpreter != nullptr && interpreter->Invoke() == kTfLiteOk ? 0 : 1;
-}
+uint32_t Invoke() { return interpreter != nullptr && interpreter->Invoke() == kTfLiteOk ? 0 : 1; }
 
 }  // namespace
 
-const helx_model helx_the_model = {
-    kInputs, kOutputs + 1, 0, inputs, outputs, nullptr, ResetVariables, Invoke};
+const helx_model helx_the_model = {kInputs, kOutputs + 1,   0,     inputs, outputs,
+                                   nullptr, ResetVariables, Invoke};
 
 // Before the runner's first frame.
 void __wrap_helx_run(void) {

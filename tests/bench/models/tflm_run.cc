@@ -25,7 +25,9 @@ constexpr int64_t kRoomyArena = 1 << 20;
 std::string ResolverName(std::string_view operator_name) {
   static const std::map<std::string_view, std::string> irregular = {
       {"UNIDIRECTIONAL_SEQUENCE_LSTM", "UnidirectionalSequenceLSTM"},
-      {"BATCH_MATMUL", "BatchMatMul"}, {"PADV2", "PadV2"}, {"CUMSUM", "CumSum"}};
+      {"BATCH_MATMUL", "BatchMatMul"},
+      {"PADV2", "PadV2"},
+      {"CUMSUM", "CumSum"}};
   const auto it = irregular.find(operator_name);
   if (it != irregular.end()) return it->second;
   std::string name;
@@ -103,8 +105,8 @@ class Build {
   // Outputs of the measured invocation go to `run`; returns the bytes of the arena that were used.
   absl::StatusOr<int64_t> Run(int64_t arena_bytes, BoardRun* run) {
     const target::Board& board = target_.board();
-    const std::string suffix =
-        "_" + std::string(board.platform) + "_" + recorded_.name + "_" + std::to_string(arena_bytes);
+    const std::string suffix = "_" + std::string(board.platform) + "_" + recorded_.name + "_" +
+                               std::to_string(arena_bytes);
     folder_ = FreshFolder("tflm" + suffix);
     target::RunRequest request;
     std::vector<Sha256Bytes> digests;
@@ -130,8 +132,8 @@ class Build {
     request.work_folder = FreshFolder("tflm_run" + suffix);
     HELX_ASSIGN_OR_RETURN(const target::RunOutcome outcome, target_.Run(request));
     if (!outcome.evidence) {
-      return Internal(recorded_.name + " in TFLM: " +
-                      (outcome.failure ? outcome.failure->message : "cancelled"));
+      return Internal(recorded_.name +
+                      " in TFLM: " + (outcome.failure ? outcome.failure->message : "cancelled"));
     }
     run->argv = outcome.argv;
     run->instructions = outcome.evidence->samples[0].instructions;
@@ -175,11 +177,11 @@ class Build {
     };
     const std::string include = "-I" + sdk_ + "/include";
     HELX_RETURN_IF_ERROR(RunIn(
-        folder_, command("arm-none-eabi-g++",
-                         {"-std=c++17", "-O2", "-fno-rtti", "-fno-exceptions",
-                          "-fno-threadsafe-statics", "-ffunction-sections", "-DTF_LITE_STATIC_MEMORY",
-                          "-w", include, "-I" + runner::SourceDirectory(), "-I.", "-c",
-                          root + "/tests/bench/models/tflm_model.cc"})));
+        folder_, command("arm-none-eabi-g++", {"-std=c++17", "-O2", "-fno-rtti", "-fno-exceptions",
+                                               "-fno-threadsafe-statics", "-ffunction-sections",
+                                               "-DTF_LITE_STATIC_MEMORY", "-w", include,
+                                               "-I" + runner::SourceDirectory(), "-I.", "-c",
+                                               root + "/tests/bench/models/tflm_model.cc"})));
     std::vector<std::string> c = {"-O2", "-I" + runner::SourceDirectory(), "-c", "request.c",
                                   "weights.S"};
     for (const std::string& name : runner::Sources(board)) {
