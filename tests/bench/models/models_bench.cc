@@ -184,17 +184,21 @@ void WriteReport(const std::string& path, const std::vector<Row>& rows) {
          "[models-exceptions.md](models-exceptions.md) explains\n"
          "the others. Instructions are those of one invocation on the first case, exact. RAM is "
          "activations, scratch memory\n"
-         "and state; code is .text and .rodata with the runner; weights are apart.\n\n"
-         "| model | platform | outputs | instructions | RAM | code | weights "
-         "|\n|---|---|---|---|---|---|---|\n";
+         "and state, of which the arena is all but the state. ROM is code (.text and .rodata with "
+         "the runner) and weights, each\n"
+         "padded to whole pages of memory protection.\n\n"
+         "| model | platform | outputs | instructions | RAM | arena | ROM | code | weights "
+         "|\n|---|---|---|---|---|---|---|---|---|\n";
   for (const Row& row : rows) {
+    const BoardRun& run = row.run;
     out << "| " << row.model << " | " << row.platform << " | ";
-    if (!row.run.refusal.empty()) {
-      out << "not built: " << row.run.refusal << " | | | | |\n";
+    if (!run.refusal.empty()) {
+      out << "not built: " << run.refusal << " | | | | | | |\n";
       continue;
     }
-    out << Verdict(row.run) << " | " << row.run.instructions << " | " << RamBytes(row.run) << " | "
-        << CodeBytes(row.run) << " | " << row.run.figures.weight_bytes << " |\n";
+    out << Verdict(run) << " | " << run.instructions << " | " << RamBytes(run) << " | "
+        << run.arena_bytes << " | " << run.figures.rom_bytes() << " | " << CodeBytes(run) << " | "
+        << run.figures.weight_bytes << " |\n";
   }
 }
 

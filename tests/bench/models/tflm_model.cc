@@ -99,6 +99,8 @@ void abort(void) {
   for (;;) __asm__ volatile("udf #0");
 }
 void __cxa_pure_virtual(void) { abort(); }
+int __aeabi_atexit(void* /*object*/, void (* /*destroy*/)(void*), void* /*handle*/) { return 0; }
+void* __dso_handle;
 }
 void operator delete(void* /*memory*/) noexcept {}
 void operator delete(void* /*memory*/, size_t /*bytes*/) noexcept {}

@@ -230,8 +230,9 @@ absl::StatusOr<BoardRun> RunTflm(const RecordedModel& recorded, std::string_view
     return run;
   }
   HELX_RETURN_IF_ERROR(used.status());
-  // What the interpreter used is a whole number of 16-byte units at most below what it needs.
-  for (int64_t arena = (*used + 15) / 16 * 16; arena <= *used + 1024; arena += 16) {
+  // What planning needs for a moment is not counted as used.
+  for (int64_t more : {0, 64, 256, 1024}) {
+    const int64_t arena = (*used + more + 15) / 16 * 16;
     BoardRun again;
     if (build.Run(arena, &again).ok()) {
       again.arena_bytes = arena;

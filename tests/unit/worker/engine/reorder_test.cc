@@ -56,10 +56,11 @@ TEST(Reorder, OneBranchEndsBeforeTheOtherBegins) {
   const auto given = Generate(bytes, Purpose::kProbe);  // keeps the model's order
   const auto better = Generate(bytes, Purpose::kMeasure);
   ASSERT_TRUE(given.ok() && better.ok()) << given.status() << better.status();
-  // Input 16, two wide tensors of 1024 each; the narrow ones take 16.
-  EXPECT_EQ(Arena(*given), 16 + 1024 + 1024 + 16);
-  // The right wide tensor lies where the left one lay.
-  EXPECT_EQ(Arena(*better), 16 + 1024 + 16);
+  // Two wide tensors of 1024 bytes each, with the input's 16 or a narrow one's.
+  EXPECT_EQ(Arena(*given), 1024 + 1024 + 16);
+  // The right wide tensor lies where the left one lay; the input and the left narrow tensor are
+  // alive beside it.
+  EXPECT_EQ(Arena(*better), 1024 + 16 + 16);
   const std::string& code = better->files.at("model.c");
   const size_t invoke = code.find("static uint32_t invoke(void)");
   EXPECT_LT(code.find("&fully_connected_2_params", invoke),
