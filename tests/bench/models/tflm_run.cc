@@ -196,7 +196,8 @@ class Build {
     std::sort(link.begin() + 5, link.end());
     link.push_back(sdk_ + "/lib/" + std::string(board.core) + "/libtensorflow-microlite.a");
     for (std::string_view flag : runner::LinkFlags()) {
-      if (flag == "-lc") link.emplace_back("-lstdc++");
+      // System calls that nothing makes when it runs; their heap would begin at `end`.
+      if (flag == "-lc") link.insert(link.end(), {"-lstdc++", "-lnosys", "-Wl,--defsym=end=0"});
       link.emplace_back(flag);
     }
     return RunIn(folder_, command("arm-none-eabi-g++", std::move(link)));

@@ -109,22 +109,22 @@ const std::vector<BadModel>& BadModels() {
       {"ScaleNotANumber", [](M& m) { m.tensor(3).quantization->scale = {std::nanf("")}; },
        "malformed_model", "subgraph 0, tensor 3 (features)", "scale 0 is nan"},
       {"QuantisationMissingOfAnInput", [](M& m) { m.tensor(0).quantization = nullptr; },
-       "unsupported_quantization", "operator 0 (CONV_2D)", "tensor 0 (image)"},
+       "unsupported_quantization", "operator 0 (CONV_2D)", "(tensor 0, image) int8"},
       {"QuantisationMissingOfAFilter", [](M& m) { m.tensor(1).quantization = nullptr; },
-       "unsupported_quantization", "operator 0 (CONV_2D)", "tensor 1 (filter)"},
+       "unsupported_quantization", "operator 0 (CONV_2D)", "(tensor 1, filter) int8"},
       {"QuantisationMissingOfAnOutput",
        [](M& m) {
          m.tensor(3).quantization->scale = {}, m.tensor(3).quantization->zero_point = {};
        },
-       "unsupported_quantization", "operator 0 (CONV_2D)", "tensor 3 (features)"},
+       "unsupported_quantization", "operator 0 (CONV_2D)", "(tensor 3, features) int8"},
       {"AxisOfConcatenationTooHigh",
        [](M& m) { m.op(1).builtin_options.AsConcatenationOptions()->axis = 4; }, "malformed_model",
        "operator 1 (CONCATENATION)", "axis 4 lies outside the rank 4"},
       {"AxisOfConcatenationTooLow",
        [](M& m) { m.op(1).builtin_options.AsConcatenationOptions()->axis = -5; }, "malformed_model",
        "operator 1 (CONCATENATION)", "axis -5 lies outside the rank 4"},
-      {"AxisOfAReductionTooHigh", [](M& m) { ReduceAlong(m, 7); }, "malformed_model",
-       "operator 1 (MEAN)", "axis 7"},
+      {"AxisOfAReductionTooHigh", [](M& m) { ReduceAlong(m, 7); }, "unsupported_shape",
+       "operator 1 (MEAN)", "an axis lies outside the input's 4 dimensions"},
       {"QuantisedDimensionOutOfRange",
        [](M& m) {
          m.tensor(1).quantization->scale = {0.1f, 0.2f};

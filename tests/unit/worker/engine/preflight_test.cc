@@ -122,8 +122,9 @@ int64_t Macs(const GeneratedModel& model) {
   return macs;
 }
 
-// By forward constants and backward liveness, calculated independently: 3,733,073 of 7,489,664.
-// Kernels that compute four channels at once keep some more.
+// Forward constants and backward liveness, calculated independently, leave 3,733,073 of 7,489,664,
+// where channels of one value cost nothing. Here they are computed when a padded depthwise layer
+// reads them; and kernels that compute four channels at once keep some more.
 TEST(Generate, LeavesOutTheDeadChannelsOfVisualWakeWords) {
   HELX_SKIP_WITHOUT_MODELS();
   const std::string bytes = *RealModel("mlperf_vww_mobilenetv1_025_96_int8");
@@ -134,7 +135,8 @@ TEST(Generate, LeavesOutTheDeadChannelsOfVisualWakeWords) {
     return Macs(*model);
   };
   EXPECT_EQ(macs(Corstone300(), Purpose::kProbe), 7489664);
-  EXPECT_EQ(macs(*target::FindBoard("mps2-m3"), Purpose::kMeasure), 3733073);
+  EXPECT_GE(macs(*target::FindBoard("mps2-m3"), Purpose::kMeasure), 3733073);
+  EXPECT_LE(macs(*target::FindBoard("mps2-m3"), Purpose::kMeasure), 3733073 * 1.02);
   EXPECT_LE(macs(Corstone300(), Purpose::kMeasure), 3733073 * 1.03);
 }
 
