@@ -189,11 +189,13 @@ class Build {
     }
     for (std::string_view flag : runner::CompileFlags()) c.emplace_back(flag);
     HELX_RETURN_IF_ERROR(RunIn(folder_, command("arm-none-eabi-gcc", std::move(c))));
-    std::vector<std::string> link = {"-T", "model.ld", "-Wl,--wrap=helx_run", "-o", "model.elf"};
+    // The libraries are named in the group below: the driver would add some again behind it.
+    std::vector<std::string> link = {"-nodefaultlibs",      "-T", "model.ld",
+                                     "-Wl,--wrap=helx_run", "-o", "model.elf"};
     for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
       if (entry.path().extension() == ".o") link.push_back(entry.path().string());
     }
-    std::sort(link.begin() + 5, link.end());
+    std::sort(link.begin() + 6, link.end());
     link.push_back(sdk_ + "/lib/" + std::string(board.core) + "/libtensorflow-microlite.a");
     for (std::string_view flag : runner::LinkFlags()) {
       // System calls that nothing makes when it runs; their heap would begin at `end`.
