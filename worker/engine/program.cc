@@ -5,6 +5,7 @@
 #include "core/model/reader.h"
 #include "worker/engine/dead_channels.h"
 #include "worker/engine/placer.h"
+#include "worker/engine/reorder.h"
 #include "worker/target/linker_script.h"
 
 namespace helx::engine {
@@ -202,7 +203,12 @@ std::optional<Program> BuildProgram(std::span<const uint8_t> bytes, const target
                                " operators, those of called subgraphs counted at every call"});
     return std::nullopt;
   }
-  PlaceTensors(&program);
+  // A diagnostic image reports operators in the model's order.
+  if (purpose == Purpose::kMeasure) {
+    PlaceInBestOrder(&program);
+  } else {
+    PlaceTensors(&program);
+  }
   CheckFit(program, board, violations);
   if (!violations->empty()) return std::nullopt;
   return program;

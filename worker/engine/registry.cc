@@ -264,25 +264,46 @@ std::string TensorSubject(const model::Subgraph& graph, int32_t number) {
   return "tensor " + std::to_string(number) + (name.empty() ? "" : " (" + name + ")");
 }
 
+namespace {
+
+// How kernels of an entry are written for the cores: with Helium (corstone-300), with the DSP
+// extension (mps2-m33, mps2-m7, mps2-m4), in portable C (mps2-m3).
+struct Variants {
+  bool helium, dsp;
+};
+
+Variants VariantsOf(const OperatorEntry* entry) {
+  for (const OperatorEntry* both :
+       {&kConv2d, &kDepthwiseConv2d, &kFullyConnected, &kAdd, &kSvdf, &kSequenceLstm, &kLstm}) {
+    if (entry == both) return {true, true};
+  }
+  return {entry == &kAveragePool2d, false};
+}
+
+}  // namespace
+
 std::string OperatorsMarkdown() {
   std::string text =
       "# Operators of the builtin engine\n\n"
       "Generated from the operator registry (`worker/engine/ops`). A model that needs anything "
       "else is refused when it is\n"
       "frozen, with the operator's index and the reason. Every platform runs every row, with the "
-      "same integers.\n"
-      "CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED, ADD of equal shapes, AVERAGE_POOL_2D (Helium), "
-      "SVDF and\n"
-      "UNIDIRECTIONAL_SEQUENCE_LSTM of integers have code of their own for Helium (corstone-300) "
-      "and for the DSP extension\n"
-      "(mps2-m33, mps2-m7, mps2-m4); everything else is portable C on every core.\n\n"
-      "| operator | versions | dtypes and quantisation |\n|---|---|---|\n";
+      "same integers. The last columns\n"
+      "say which code runs: *Helium* or *DSP*, kernels of its own for the int8 layers (ADD of "
+      "equal "
+      "shapes, averages over int8,\n"
+      "SVDF and LSTM also with int16 state or activations); *C*, portable kernels.\n\n"
+      "| operator | versions | dtypes and quantisation | corstone-300 | mps2-m33, -m7, -m4 | "
+      "mps2-m3 "
+      "|\n|---|---|---|---|---|---|\n";
   for (const OperatorEntry* entry : AllOperators()) {
+    const Variants variants = VariantsOf(entry);
     text += "| " +
             (entry->custom_name.empty() ? std::string(model::OperatorName(entry->code))
                                         : "CUSTOM " + std::string(entry->custom_name)) +
             " | 1–" + std::to_string(entry->max_version) + " | " + std::string(entry->support) +
-            " |\n";
+            (variants.helium ? " | Helium" : " | C") + (variants.dsp ? " | DSP" : " | C") +
+            " | C |\n";
   }
   return text;
 }
