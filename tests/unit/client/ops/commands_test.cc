@@ -138,6 +138,7 @@ TEST_F(Commands, LowerRunDescribe) {
   const std::string out = folder_ + "/out";
   EXPECT_EQ(LowerCommand({folder, "--capability", "wai.neural.mlp", "--out", out}), kMet);
   EXPECT_EQ(LowerCommand({folder, "--capability", "wai.neural.mlp"}), kUsage);
+  EXPECT_EQ(LowerCommand({folder, "--capability", "wai.neural.mlp", "--out", ""}), kUsage);
   CaptureStdout();
   EXPECT_EQ(DescribeCommand({out + "/net.whg1"}), kMet);
   EXPECT_NE(GetCapturedStdout().find("2 clamp 1 -> 3x1x1 y [0, 255]"), std::string::npos);
@@ -169,6 +170,8 @@ TEST_F(Commands, VectorsRoundTrip) {
   EXPECT_NE(GetCapturedStderr().find("vectors/add.jsonl:1: "), std::string::npos);
   EXPECT_EQ(VerifyVectors({folder_ + "/none"}), kUsage);
   EXPECT_EQ(VerifyVectors({}), kUsage);
+  EXPECT_EQ(VerifyVectors({""}), kUsage);
+  EXPECT_EQ(GenerateVectors({""}), kUsage);
 }
 
 // What may stand in a set's or the corpus's folder in place of a file: one error that names it, and
