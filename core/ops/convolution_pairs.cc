@@ -18,7 +18,8 @@ class PairPlanes {
         panels_(layout.phases() == 1 && layout.rows.size == 1 && layout.columns.offset.back() == 0),
         channels_((conv.group_in() + 1) / 2),
         pairs_(channels_ * layout.phases() * layout.size + kPairBlock) {
-    const int64_t row = layout.padded_columns(conv.p.sw) + (by_channel_ ? 0 : conv.p.dw);
+    // With what the last pair of a group of one channel reads beyond its planes.
+    const int64_t row = layout.padded_columns(conv.p.sw) + conv.p.dw;
     first_.resize(row);
     second_.resize(row);
     for (int64_t k = 0; k < channels_; ++k) {
