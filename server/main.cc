@@ -58,7 +58,22 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--worker-binary", options.worker_binary, "helx-worker; default: beside helxd");
   app.add_flag("--insecure", options.insecure, "allow a loopback TCP address without TLS");
+  app.add_option("--tls-cert", options.tls.certificate,
+                 "certificate (PEM) of this server; with the next two: mutual TLS on HOST:PORT");
+  app.add_option("--tls-key", options.tls.key, "its private key (PEM)");
+  app.add_option("--tls-client-ca", options.tls.ca,
+                 "certificates (PEM) of the authorities whose clients and workers are let in");
+  app.add_option("--tls-refresh-seconds", options.tls_refresh_seconds,
+                 "how often the three files are looked at for renewed ones")
+      ->check(CLI::Range(1, 86'400))
+      ->capture_default_str();
   app.add_option("--metrics-listen", options.metrics_listen, "HOST:PORT that serves /metrics");
+  app.add_option("--user-jobs", options.scheduler.user_jobs,
+                 "unfinished jobs that one user may have; 0: no limit")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--user-devices", options.scheduler.user_devices,
+                 "devices that may run one user's jobs at once; 0: no limit")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--idle-exit-seconds", options.idle_exit_seconds,
                  "exit when there was no client call and no job for so long; 0: never")
       ->check(CLI::NonNegativeNumber);
@@ -101,6 +116,7 @@ int main(int argc, char** argv) {
   std::printf("listening %s\n", (*server)->address().c_str());
   std::fflush(stdout);
   helx::Json fields = {{"address", (*server)->address()}, {"data_dir", options.data_folder}};
+  if (!(*server)->local_address().empty()) fields["local_address"] = (*server)->local_address();
   if (!(*server)->metrics_address().empty()) fields["metrics"] = (*server)->metrics_address();
   helx::server::Log(helx::server::LogLevel::kInfo, "listening", fields);
 

@@ -19,10 +19,12 @@
 #include <thread>
 #include <vector>
 
+#include "server/api/authenticator.h"
 #include "server/api/blobs_service.h"
 #include "server/api/capabilities_service.h"
 #include "server/api/experiments_service.h"
 #include "server/api/jobs_service.h"
+#include "server/api/pool_service.h"
 #include "server/api/results_service.h"
 #include "server/api/worker_service.h"
 #include "server/local_workers.h"
@@ -48,30 +50,37 @@ constexpr auto kLastWords = std::chrono::milliseconds(100);  // for answers on t
 constexpr auto kPatience = std::chrono::milliseconds(900);   // then connections are cut
 constexpr int64_t kUploadAgeSeconds = 24 * 3600;
 constexpr int kExecutorThreads = 2;
+constexpr int kConnectionAgeMs = 3600 * 1000;
+constexpr int kConnectionGraceMs = 600 * 1000;
 constexpr char kUnix[] = "unix:";
 
 // Services that only need the store, and those that only make sense with a worker.
 constexpr const char* kStoreServices[] = {"helx.v1.Blobs", "helx.v1.Results",
-                                          "helx.v1.Capabilities", "helx.v1.Worker"};
+                                          "helx.v1.Capabilities", "helx.v1.Pool",
+                                          "helx.v1.Worker"};
 constexpr const char* kWorkServices[] = {"", "helx.v1.Jobs", "helx.v1.Experiments"};
 
 bool IsUnix(const std::string& listen) { return listen.rfind(kUnix, 0) == 0; }
 
-bool IsLoopback(const std::string& listen) {
-  const std::string host = listen.substr(0, listen.rfind(':'));
-  return host == "localhost" || host == "[::1]" || host.rfind("127.", 0) == 0;
-}
-
 absl::Status CheckListen(const ServerOptions& options) {
-  if (IsUnix(options.listen)) return absl::OkStatus();
+  if (IsUnix(options.listen)) {
+    if (options.tls.empty()) return absl::OkStatus();
+    return InvalidArgument("--listen " + options.listen +
+                           " is a UNIX socket, whose folder is its credential; TLS is for HOST:PORT");
+  }
   if (options.listen.rfind(':') == std::string::npos) {
     return InvalidArgument("--listen is " + Quoted(options.listen) +
                            "; allowed are unix:PATH and HOST:PORT");
   }
-  if (!IsLoopback(options.listen)) {
+  if (!options.tls.empty()) {
+    if (options.insecure) return InvalidArgument("--insecure contradicts --tls-cert; give one of them");
+    return Annotate(rpc::CheckTlsFiles(options.tls), "--tls-cert, --tls-key, --tls-client-ca");
+  }
+  if (!rpc::IsLoopbackAddress(options.listen)) {
     return InvalidArgument("--listen " + options.listen +
                            " is not a loopback address; without TLS helxd listens on unix:PATH, or "
-                           "on 127.0.0.1 with --insecure");
+                           "on 127.0.0.1 with --insecure; with --tls-cert, --tls-key and "
+                           "--tls-client-ca (deploy/certificates makes them) on any address");
   }
   if (!options.insecure) {
     return InvalidArgument("--listen " + options.listen +
@@ -83,8 +92,7 @@ absl::Status CheckListen(const ServerOptions& options) {
 
 // A socket's credential is its folder: 0700 and ours. A socket that nobody answers is left from a
 // process that was killed.
-absl::StatusOr<std::string> PrepareSocket(const std::string& listen) {
-  std::string path = listen.substr(sizeof(kUnix) - 1);
+absl::StatusOr<std::string> PrepareSocket(std::string path) {
   if (path.empty()) return InvalidArgument("--listen unix: needs a path");
   if (path[0] != '/') {
     char folder[4096];
@@ -150,6 +158,7 @@ struct Server::Impl {
   Metrics metrics;
   CallActivity activity;
   std::string address;
+  std::string local_address;  // the socket beside a TLS address
   std::string metrics_address;
   std::string socket_path;
   std::unique_ptr<DataFolder> folder;
@@ -193,22 +202,36 @@ absl::Status Server::Impl::OpenStore() {
 
 absl::Status Server::Impl::Listen() {
   services.push_back(
-      std::make_unique<BlobsService>(store.get(), blobs.get(), uploads.get(), executor.get()));
+      std::make_unique<BlobsService>(scheduler.get(), store.get(), blobs.get(), uploads.get(),
+                                     executor.get()));
   services.push_back(
       std::make_unique<CapabilitiesService>(scheduler.get(), options.scheduler.run_limit_ms));
   services.push_back(std::make_unique<ExperimentsService>(scheduler.get()));
-  services.push_back(std::make_unique<JobsService>(scheduler.get(), reader.get()));
+  services.push_back(std::make_unique<JobsService>(scheduler.get(), reader.get(), blobs.get()));
   services.push_back(std::make_unique<ResultsService>(
       reader.get(), blobs.get(), verifier.get(),
       [this](std::string_view result) { metrics.Verified(result); }));
+  services.push_back(std::make_unique<PoolService>(scheduler.get()));
   services.push_back(std::make_unique<WorkerService>(scheduler.get()));
 
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   int port = 0;
-  const std::string target = socket_path.empty() ? options.listen : kUnix + socket_path;
-  builder.AddListeningPort(target, grpc::InsecureServerCredentials(), &port);
+  const bool tls = !options.tls.empty();
+  if (tls) {
+    builder.AddListeningPort(
+        options.listen,
+        TlsCredentials(options.tls, static_cast<unsigned>(options.tls_refresh_seconds)), &port);
+    // A connection outlives its certificate by this much at most.
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, kConnectionAgeMs);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, kConnectionGraceMs);
+  } else if (socket_path.empty()) {
+    builder.AddListeningPort(options.listen, grpc::InsecureServerCredentials(), &port);
+  }
+  if (!socket_path.empty()) {
+    builder.AddListeningPort(kUnix + socket_path, grpc::InsecureServerCredentials());
+  }
   // Otherwise a second server would share the port without a word.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
@@ -223,13 +246,15 @@ absl::Status Server::Impl::Listen() {
   const mode_t mask = umask(0177);
   server = builder.BuildAndStart();
   umask(mask);
-  if (server == nullptr || (socket_path.empty() && port == 0)) {
+  const bool on_socket = IsUnix(options.listen);
+  if (server == nullptr || (!on_socket && port == 0)) {
     return FailedPrecondition("cannot listen on " + options.listen +
                               ": the address is in use or not this host's");
   }
-  address = socket_path.empty()
-                ? options.listen.substr(0, options.listen.rfind(':') + 1) + std::to_string(port)
-                : kUnix + socket_path;
+  address = on_socket
+                ? kUnix + socket_path
+                : options.listen.substr(0, options.listen.rfind(':') + 1) + std::to_string(port);
+  if (tls) local_address = kUnix + socket_path;
   return absl::OkStatus();
 }
 
@@ -239,7 +264,12 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
   // The data folder first: its lock keeps a second daemon from taking the socket of the first.
   HELX_RETURN_IF_ERROR(impl->OpenStore());
   if (IsUnix(options.listen)) {
-    HELX_ASSIGN_OR_RETURN(impl->socket_path, PrepareSocket(options.listen));
+    HELX_ASSIGN_OR_RETURN(impl->socket_path,
+                          PrepareSocket(options.listen.substr(sizeof(kUnix) - 1)));
+  } else if (!options.tls.empty()) {
+    // Local workers, and whoever may read the data folder, need no certificate.
+    HELX_ASSIGN_OR_RETURN(const std::string run, impl->folder->Subfolder("run"));
+    HELX_ASSIGN_OR_RETURN(impl->socket_path, PrepareSocket(run + "/helxd.sock"));
   }
   HELX_RETURN_IF_ERROR(impl->Listen());
   if (!options.metrics_listen.empty()) {
@@ -248,7 +278,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
   if (options.local_workers > 0) {
     LocalWorkersOptions workers;
     workers.binary = options.worker_binary;
-    workers.server = impl->address;
+    workers.server = impl->local_address.empty() ? impl->address : impl->local_address;
     HELX_ASSIGN_OR_RETURN(workers.state_folder, impl->folder->Subfolder("workers"));
     workers.count = options.local_workers;
     impl->workers = std::make_unique<LocalWorkers>(workers);
@@ -269,7 +299,8 @@ void Server::Impl::RunTicker() {
     if (++ticks % kTicksPerSample == 0) {
       SetHealth();
       metrics.Sample(
-          {scheduler->live_workers(), scheduler->OldestQueuedSeconds(), store->health().ok()});
+          {scheduler->live_workers(), scheduler->OldestQueuedSeconds(), store->health().ok(),
+           scheduler->CountDevices()});
     }
     if (ticks % (kTicksPerSample * 3600) == 0) uploads->Purge(kUploadAgeSeconds);
     lock.lock();
@@ -329,6 +360,7 @@ Server::~Server() = default;
 
 const std::string& Server::address() const { return impl_->address; }
 const std::string& Server::metrics_address() const { return impl_->metrics_address; }
+const std::string& Server::local_address() const { return impl_->local_address; }
 void Server::Stop() { impl_->StopAll(); }
 
 bool Server::IdleForTooLong() const {

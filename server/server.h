@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/base/status.h"
+#include "proto/tls_files.h"
 #include "server/scheduler/scheduler.h"
 
 namespace helx::server {
@@ -15,6 +16,8 @@ struct ServerOptions {
   std::string listen;  // "unix:PATH" or "HOST:PORT"; port 0 chooses one
   std::string data_folder;
   bool insecure = false;       // allows HOST to be a loopback address without TLS
+  rpc::TlsFiles tls;           // for HOST:PORT: mutual TLS; `ca` is the clients' authority
+  int64_t tls_refresh_seconds = 10;  // how often the files are looked at
   std::string metrics_listen;  // "HOST:PORT"; empty: no metrics endpoint
   int local_workers = 0;
   std::string worker_binary;
@@ -33,6 +36,9 @@ class Server {
 
   // What clients connect to: "unix:/absolute/path" or "HOST:PORT" with the bound port.
   const std::string& address() const;
+  // With TLS: the UNIX socket in the data folder, for this host's own user and local workers. Empty
+  // otherwise.
+  const std::string& local_address() const;
   // The address of the metrics endpoint; empty without one.
   const std::string& metrics_address() const;
   // Whether no client call was open and no job alive for idle_exit_seconds.

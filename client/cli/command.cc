@@ -26,8 +26,11 @@ CLI::App* AddVerb(CLI::App& root, std::map<std::string, CLI::App*>& groups, Comm
   }
   CLI::App*& group = groups[name.substr(0, space)];
   if (group == nullptr) {
-    group =
-        root.add_subcommand(name.substr(0, space), "Results: list, fetch, export, verify, bisect");
+    const std::string group_name = name.substr(0, space);
+    const char* summary = group_name == "results"  ? "Results: list, fetch, export, verify, bisect"
+                          : group_name == "device" ? "One device of the pool: health, drain, check"
+                                                   : "Reserve devices for yourself";
+    group = root.add_subcommand(group_name, summary);
     group->require_subcommand(1);
     group->fallthrough();
   }
@@ -68,6 +71,12 @@ int ParseAndRun(Invocation& invocation, const std::vector<std::string>& argument
   bool quiet = false;
   app.add_option("--server", invocation.server,
                  "Server: unix:/path or host:port (else HELX_SERVER, client.yaml, embedded)");
+  app.add_option("--tls-ca", invocation.tls.ca,
+                 "Authority (PEM) that names the server (else HELX_TLS_CA, client.yaml)");
+  app.add_option("--tls-cert", invocation.tls.certificate,
+                 "Your certificate (PEM) (else HELX_TLS_CERT, client.yaml)");
+  app.add_option("--tls-key", invocation.tls.key,
+                 "Its private key (PEM) (else HELX_TLS_KEY, client.yaml)");
   app.add_flag("--json", invocation.json, "Answer in JSON");
   app.add_flag("-q,--quiet", quiet, "No progress on stderr");
   std::map<std::string, CLI::App*> groups;
@@ -101,7 +110,7 @@ int ParseAndRun(Invocation& invocation, const std::vector<std::string>& argument
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<client::Connection>> Invocation::Connect() const {
-  return client::Connection::Open(server, environment, stop);
+  return client::Connection::Open(server, environment, stop, tls);
 }
 
 std::string Invocation::CommandLine(std::string_view verb_and_arguments) const {
@@ -114,9 +123,11 @@ std::vector<std::unique_ptr<Command>> AllCommands() {
   for (auto* make :
        {MakeRun,           MakeSubmit,        MakeFreeze,      MakeBuild,        MakeRunBuild,
         MakeReplay,        MakeWait,          MakeWatch,       MakeStatus,       MakeList,
-        MakeShow,          MakeCancel,        MakeResultsList, MakeResultsFetch, MakeResultsExport,
+        MakeShow,          MakeLogs,          MakeCancel,      MakeResubmit,        MakeResultsList, MakeResultsFetch, MakeResultsExport,
         MakeResultsVerify, MakeResultsBisect, MakeCompare,     MakeEngines,      MakeTargets,
-        MakeDoctor,        MakeVersion}) {
+        MakeDevices,       MakeDeviceReset,   MakeDeviceGood,  MakeDeviceLoop,   MakeDeviceMaintenance,
+        MakeDeviceRetire,  MakeDeviceDrain,   MakeDeviceCheck, MakeLeaseAcquire, MakeLeaseExtend,
+        MakeLeaseRelease,  MakeLeaseList,     MakeDoctor,      MakeVersion}) {
     commands.push_back(make());
   }
   return commands;
@@ -126,7 +137,7 @@ int RunCli(const std::string& program, const std::vector<std::string>& arguments
            const client::Environment& environment, std::ostream& out, std::ostream& err,
            bool err_is_terminal, std::stop_token stop) {
   Progress progress(err, err_is_terminal);
-  Invocation invocation{environment, out, err, progress, std::move(stop), program, "", false};
+  Invocation invocation{environment, out, err, progress, std::move(stop), program, "", {}, false};
   try {
     return ParseAndRun(invocation, arguments);
   } catch (const std::exception& error) {

@@ -28,6 +28,7 @@ struct Invocation {
   std::stop_token stop;  // triggered by Ctrl-C
   std::string program = "helxctl";
   std::string server;   // --server
+  rpc::TlsFiles tls;    // --tls-ca, --tls-cert, --tls-key
   bool json = false;    // --json
 
   // The server that --server, HELX_SERVER, client.yaml or, failing these, the embedded one decides.

@@ -10,6 +10,7 @@ namespace helx::cli {
 namespace {
 
 constexpr std::chrono::seconds kProbeLimit{30};
+constexpr std::chrono::seconds kSandboxLimit{180};
 constexpr int64_t kFreeBytes = int64_t{1} << 30;
 
 struct Check {
@@ -26,8 +27,8 @@ Check HelxProgram(const client::Environment& environment, const std::string& nam
           "install " + name + " of the same version beside helxctl"};
 }
 
-std::string TooSlow(const std::string& program) {
-  return program + " did not answer within " + std::to_string(kProbeLimit.count()) + " s";
+std::string TooSlow(const std::string& program, std::chrono::seconds limit = kProbeLimit) {
+  return program + " did not answer within " + std::to_string(limit.count()) + " s";
 }
 
 constexpr char kTryLater[] = "try again when the machine is less busy";
@@ -114,7 +115,8 @@ Check SocketFolder(const client::Environment& environment) {
 
 // A configured server must answer; the embedded one is not started for this.
 Check Server(const Invocation& invocation) {
-  const auto endpoint = client::ResolveEndpoint(invocation.server, invocation.environment);
+  const auto endpoint = client::ResolveEndpoint(invocation.server, invocation.environment,
+                                                invocation.tls);
   if (!endpoint.ok()) return {"server", false, MessageOf(endpoint.status()), "correct it"};
   const std::string text = endpoint->address + " (" + endpoint->source + ")";
   if (endpoint->embedded) {
@@ -133,17 +135,49 @@ Check Server(const Invocation& invocation) {
                               Counted(capabilities->live_workers(), "worker"), ""};
 }
 
+// What helx-worker's self-test found.
+absl::StatusOr<std::vector<Check>> SandboxChecks(const client::Environment& environment) {
+  HELX_ASSIGN_OR_RETURN(const std::string worker,
+                        client::FindProgramOfHelx(environment, "helx-worker"));
+  const ProbeResult result = Probe({worker, "--sandbox-selftest"}, kSandboxLimit);
+  if (result.timed_out) return Internal(TooSlow(worker + " --sandbox-selftest", kSandboxLimit));
+  const auto report = ParseJson(FirstLine(result.output));
+  if (!report.ok() || !report->is_object() || !report->contains("attempts") ||
+      !report->contains("capabilities")) {
+    return Internal(worker + " --sandbox-selftest failed: " + FirstLine(result.output));
+  }
+  std::vector<Check> checks;
+  for (const Json& capability : (*report)["capabilities"]) {
+    checks.push_back({capability.value("name", ""), capability.value("available", false),
+                      capability.value("detail", ""), "see docs/operators-guide.md, Sandbox"});
+  }
+  for (const Json& attempt : (*report)["attempts"]) {
+    const bool contained = attempt.value("contained", false);
+    checks.push_back({attempt.value("what", ""), contained,
+                      (contained ? "contained: " : "GOT OUT: ") + attempt.value("detail", ""),
+                      "run no jobs of strangers on this host"});
+  }
+  return checks;
+}
+
 class Doctor : public Command {
  public:
   std::string_view Name() const override { return "doctor"; }
   std::string_view Summary() const override {
     return "Check what this machine needs to build and run, and say what to install";
   }
-  void Configure(Options&) override {}
+  void Configure(Options& options) override {
+    options.Flag("--sandbox", sandbox_,
+                 "Instead: try to get out of this host's sandbox, as a hostile job would");
+  }
 
   absl::StatusOr<ExitCode> Run(Invocation& invocation) override {
     const client::Environment& environment = invocation.environment;
-    const std::vector<Check> checks = {
+    if (sandbox_) {
+      HELX_ASSIGN_OR_RETURN(const std::vector<Check> checks, SandboxChecks(environment));
+      return Report(invocation, checks);
+    }
+    return Report(invocation, {
         HelxProgram(environment, "helxd"),
         HelxProgram(environment, "helx-worker"),
         Tool(environment, "arm-none-eabi-gcc", "gcc-arm-none-eabi"),
@@ -154,7 +188,12 @@ class Doctor : public Command {
         Namespaces(environment),
         Disk(environment),
         SocketFolder(environment),
-        Server(invocation)};
+        Server(invocation)});
+  }
+
+ private:
+  static absl::StatusOr<ExitCode> Report(Invocation& invocation,
+                                         const std::vector<Check>& checks) {
     int64_t failed = 0;
     for (const Check& check : checks) failed += check.ok ? 0 : 1;
     invocation.json ? PrintAsJson(invocation, checks) : PrintAsText(invocation, checks);
@@ -164,7 +203,6 @@ class Doctor : public Command {
     return kFailed;
   }
 
- private:
   static void PrintAsText(Invocation& invocation, const std::vector<Check>& checks) {
     Table table({"", "Check", "Found"});
     for (const Check& check : checks) {
@@ -186,6 +224,8 @@ class Doctor : public Command {
     }
     invocation.PrintJson({{"ok", all}, {"checks", std::move(list)}});
   }
+
+  bool sandbox_ = false;
 };
 
 }  // namespace

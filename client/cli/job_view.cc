@@ -28,8 +28,10 @@ std::string KindName(helx::v1::JobKind kind) {
   return LowerCase(helx::v1::JobKind_Name(kind).substr(sizeof("JOB_KIND_") - 1));
 }
 
-std::string ActionName(helx::v1::ActionKind kind) {
-  return LowerCase(helx::v1::ActionKind_Name(kind).substr(sizeof("ACTION_KIND_") - 1));
+Json AttemptLogToJson(const helx::v1::AttemptLog& log) {
+  return {{"text", TextOrNull(DigestText(log.text()))},
+          {"bytes", log.bytes()},
+          {"dropped", log.dropped()}};
 }
 
 Json AttemptToJson(const Attempt& attempt) {
@@ -39,6 +41,7 @@ Json AttemptToJson(const Attempt& attempt) {
           {"start_time", TextOrNull(TimeText(attempt.start_time()))},
           {"end_time", TextOrNull(TimeText(attempt.end_time()))},
           {"failure", attempt.has_failure() ? FailureToJson(attempt.failure()) : Json()},
+          {"log", attempt.has_log() ? AttemptLogToJson(attempt.log()) : Json()},
           {"lost", attempt.lost()}};
 }
 
@@ -58,6 +61,10 @@ std::string AttemptOutcome(const Attempt& attempt) {
 }
 
 }  // namespace
+
+std::string ActionName(helx::v1::ActionKind kind) {
+  return LowerCase(helx::v1::ActionKind_Name(kind).substr(sizeof("ACTION_KIND_") - 1));
+}
 
 std::string PhaseName(helx::v1::JobPhase phase) { return helx::v1::JobPhase_Name(phase); }
 
@@ -147,6 +154,8 @@ Json JobToJson(const Job& job) {
           {"finished", job.finished()},
           {"success", job.success()},
           {"cancel_requested", job.cancel_requested()},
+          {"user", TextOrNull(job.user())},
+          {"selector", TextOrNull(job.selector())},
           {"assessment", TextOrNull(AssessmentName(job.assessment()))},
           {"failure", job.has_failure() ? FailureToJson(job.failure()) : Json()},
           {"cached", job.cached()},
@@ -208,6 +217,8 @@ void PrintJob(const Job& job, std::ostream& out) {
   if (const std::string text = AssessmentName(job.assessment()); !text.empty()) {
     fields.Add("Assessment", text);
   }
+  if (!job.user().empty()) fields.Add("User", Printable(job.user()));
+  if (!job.selector().empty()) fields.Add("Selector", Printable(job.selector()));
   fields.Add("Created", TimeText(job.create_time()));
   if (job.has_end_time()) fields.Add("Ended", TimeText(job.end_time()));
   if (job.has_frozen_request()) fields.Add("Request", DigestText(job.frozen_request()));

@@ -30,6 +30,9 @@ std::string JobLabel(const helx::v1::Job& job);
 // "QUEUED (workers_busy, position 3)".
 std::string PhaseText(const helx::v1::Job& job);
 
+// "freeze", "build", "run".
+std::string ActionName(helx::v1::ActionKind kind);
+
 Json JobToJson(const helx::v1::Job& job);
 Json FailureToJson(const helx::v1::Failure& failure);
 

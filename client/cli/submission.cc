@@ -29,6 +29,8 @@ void SubmissionOptions::Configure(Options& options) {
                   "Give up a job that has waited this long (default: the server's)");
   options.Integer("--run-limit-seconds", run_limit_seconds_, 1, kMostSeconds,
                   "End a run that takes longer; waiting does not count (default: the server's)");
+  options.Text("--selector", selector_,
+               "Only devices whose labels match: KEY=VALUE, KEY!=VALUE, KEY, !KEY, with commas");
   options.Text("--request-id", request_id_,
                "Idempotency key: the same key and experiment name the same jobs for 7 days");
 }
@@ -39,6 +41,7 @@ absl::StatusOr<client::SubmitOptions> SubmissionOptions::ToOptions(helx::v1::Job
   client::SubmitOptions options;
   options.kind = kind;
   options.request_id = request_id_;
+  options.selector = selector_;
   options.no_cache = no_cache_;
   options.priority = static_cast<int32_t>(priority_);
   options.queue_limit_ms = queue_limit_seconds_ * 1000;

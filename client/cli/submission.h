@@ -33,6 +33,7 @@ class SubmissionOptions {
   int64_t queue_limit_seconds_ = 0;
   int64_t run_limit_seconds_ = 0;
   std::string request_id_;
+  std::string selector_;
 };
 
 }  // namespace helx::cli

@@ -70,7 +70,7 @@ absl::Status WriteAll(int fd, const std::string& path, std::string_view piece) {
 }
 
 std::string UploadName(const Digest& digest) {
-  return "default/uploads/" + RandomId() + "/blobs/" + digest.ToString();
+  return "-/uploads/" + RandomId() + "/blobs/" + digest.ToString();
 }
 
 // One try at the rest of an upload. OK with the committed size; the call's status otherwise.
@@ -262,7 +262,7 @@ absl::Status BlobClient::Download(const Digest& digest, const Sink& sink, std::s
     Prepare(context, *connection_, std::chrono::milliseconds(0));
     const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
     helx::v1::ReadRequest request;
-    request.set_resource_name("default/blobs/" + digest.ToString());
+    request.set_resource_name("-/blobs/" + digest.ToString());
     request.set_read_offset(offset);
     const auto reader = stub->Read(&context, request);
     helx::v1::ReadResponse response;

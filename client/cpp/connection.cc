@@ -2,6 +2,7 @@
 
 #include "client/cpp/rpc.h"
 #include "helx/v1/capabilities.grpc.pb.h"
+#include "proto/channel_credentials.h"
 
 namespace helx::client {
 namespace {
@@ -16,7 +17,7 @@ std::shared_ptr<grpc::Channel> MakeChannel(const Endpoint& endpoint) {
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  return grpc::CreateCustomChannel(endpoint.address, grpc::InsecureChannelCredentials(),
+  return grpc::CreateCustomChannel(endpoint.address, rpc::ChannelCredentials(endpoint.tls),
                                    arguments);
 }
 
@@ -31,7 +32,10 @@ absl::Status Connect(grpc::Channel& channel, const ConnectionOptions& options,
     if (state == GRPC_CHANNEL_READY) return absl::OkStatus();
     if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || state == GRPC_CHANNEL_SHUTDOWN) {
       return Unreachable("no server answers at " + who +
-                         "; start one there with helxd --listen, or correct the address");
+                         (options.endpoint.tls.empty()
+                              ? "; start one there with helxd --listen, or correct the address"
+                              : ", or it does not accept this certificate (or is not named by it "
+                                "as the authority in --tls-ca says); its log says which"));
     }
     if (stop.stop_requested()) return Interrupted();
     const auto now = std::chrono::system_clock::now();
@@ -104,6 +108,7 @@ absl::StatusOr<std::shared_ptr<Connection>> Connection::Open(ConnectionOptions o
                                                              std::stop_token stop) {
   HELX_RETURN_IF_ERROR(CheckMetadata(options.metadata));
   HELX_RETURN_IF_ERROR(CheckAddress(options.endpoint.address, options.endpoint.source));
+  HELX_RETURN_IF_ERROR(CheckTransport(options.endpoint));
   if (options.endpoint.embedded) HELX_RETURN_IF_ERROR(EnsureEmbeddedServer(options.embedded));
   auto transport = std::make_unique<Transport>();
   transport->channel = MakeChannel(options.endpoint);
@@ -113,9 +118,10 @@ absl::StatusOr<std::shared_ptr<Connection>> Connection::Open(ConnectionOptions o
 
 absl::StatusOr<std::shared_ptr<Connection>> Connection::Open(std::string_view server_flag,
                                                              const Environment& environment,
-                                                             std::stop_token stop) {
+                                                             std::stop_token stop,
+                                                             const rpc::TlsFiles& tls_flags) {
   ConnectionOptions options;
-  HELX_ASSIGN_OR_RETURN(options.endpoint, ResolveEndpoint(server_flag, environment));
+  HELX_ASSIGN_OR_RETURN(options.endpoint, ResolveEndpoint(server_flag, environment, tls_flags));
   if (options.endpoint.embedded) {
     HELX_ASSIGN_OR_RETURN(
         options.embedded,

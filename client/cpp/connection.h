@@ -41,7 +41,8 @@ class Connection {
   // Resolves the endpoint (flag > HELX_SERVER > client.yaml > embedded), then opens it.
   static absl::StatusOr<std::shared_ptr<Connection>> Open(std::string_view server_flag,
                                                           const Environment& environment,
-                                                          std::stop_token stop = {});
+                                                          std::stop_token stop = {},
+                                                          const rpc::TlsFiles& tls_flags = {});
   ~Connection();
 
   const ConnectionOptions& options() const { return options_; }

@@ -27,17 +27,54 @@ bool IsPrintableAscii(std::string_view text) {
   return true;
 }
 
-// The value of `server` in client.yaml; empty when the file does not set it.
-absl::StatusOr<std::string> ServerOfConfig(const std::string& text, const std::string& path) {
+struct Config {
+  std::string server;
+  rpc::TlsFiles tls;
+};
+
+// What client.yaml sets; empty texts for the rest.
+absl::StatusOr<Config> ParseConfig(const std::string& text, const std::string& path) {
+  Config config;
   const auto document = ParseYaml(text, path);
-  if (ErrorCodeOf(document.status()) == "empty_document") return "";
+  if (ErrorCodeOf(document.status()) == "empty_document") return config;
   HELX_RETURN_IF_ERROR(document.status());
   const YamlNode& root = (*document)->root();
-  if (root.kind() == YamlNode::Kind::kNull) return "";
-  HELX_RETURN_IF_ERROR(root.CheckKeys({"server"}));
-  const YamlNode* server = root.Find("server");
-  if (server == nullptr) return "";
-  return server->Text();
+  if (root.kind() == YamlNode::Kind::kNull) return config;
+  HELX_RETURN_IF_ERROR(root.CheckKeys({"server", "tls_ca", "tls_cert", "tls_key"}));
+  for (const auto& [key, value] : {std::pair{"server", &config.server},
+                                   std::pair{"tls_ca", &config.tls.ca},
+                                   std::pair{"tls_cert", &config.tls.certificate},
+                                   std::pair{"tls_key", &config.tls.key}}) {
+    const YamlNode* node = root.Find(key);
+    if (node == nullptr) continue;
+    HELX_ASSIGN_OR_RETURN(*value, node->Text());
+  }
+  return config;
+}
+
+absl::StatusOr<Config> ReadConfig(const Environment& environment, std::string& path) {
+  const auto folder = environment.ConfigFolder();
+  if (!folder.ok()) return Config();
+  path = *folder + "/client.yaml";
+  const auto text = ReadFile(path, kConfigBytes);
+  if (text.ok()) return ParseConfig(*text, path);
+  if (absl::IsNotFound(text.status())) return Config();
+  return InvalidArgument(MessageOf(text.status()) +
+                         "; make it readable, or name a server with --server");
+}
+
+std::string FirstSet(const std::string& flag, const std::string& variable,
+                     const std::string& config) {
+  return !flag.empty() ? flag : !variable.empty() ? variable : config;
+}
+
+// TLS is for what is not a UNIX socket.
+rpc::TlsFiles ResolveTls(const Environment& environment, const std::string& address,
+                         const rpc::TlsFiles& flags, const rpc::TlsFiles& config) {
+  if (address.substr(0, kUnix.size()) == kUnix) return {};
+  return {FirstSet(flags.ca, environment.Get("HELX_TLS_CA"), config.ca),
+                   FirstSet(flags.certificate, environment.Get("HELX_TLS_CERT"), config.certificate),
+                   FirstSet(flags.key, environment.Get("HELX_TLS_KEY"), config.key)};
 }
 
 }  // namespace
@@ -77,28 +114,40 @@ absl::Status CheckAddress(std::string_view address, std::string_view source) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Endpoint> ResolveEndpoint(std::string_view flag, const Environment& environment) {
+absl::StatusOr<Endpoint> ResolveEndpoint(std::string_view flag, const Environment& environment,
+                                         const rpc::TlsFiles& tls_flags) {
   Endpoint endpoint;
+  std::string path;
+  // What is said on the command line or in the environment does not depend on the file.
+  const auto config = ReadConfig(environment, path);
+  const bool needs_config = flag.empty() && environment.Get("HELX_SERVER").empty();
+  if (needs_config) HELX_RETURN_IF_ERROR(config.status());
   if (!flag.empty()) {
-    endpoint = {std::string(flag), "--server", false};
+    endpoint = {std::string(flag), "--server", false, {}};
   } else if (std::string server = environment.Get("HELX_SERVER"); !server.empty()) {
-    endpoint = {server, "HELX_SERVER", false};
-  } else if (const auto folder = environment.ConfigFolder(); folder.ok()) {
-    const std::string path = *folder + "/client.yaml";
-    const auto text = ReadFile(path, kConfigBytes);
-    if (text.ok()) {
-      HELX_ASSIGN_OR_RETURN(endpoint.address, ServerOfConfig(*text, path));
-      endpoint.source = path;
-    } else if (!absl::IsNotFound(text.status())) {
-      return InvalidArgument(MessageOf(text.status()) +
-                             "; make it readable, or name a server with --server");
-    }
+    endpoint = {server, "HELX_SERVER", false, {}};
+  } else {
+    endpoint = {config->server, path, false, {}};
   }
   if (endpoint.address.empty()) {
-    endpoint = {"unix:" + environment.RuntimeFolder() + "/helxd.sock", "embedded", true};
+    endpoint = {"unix:" + environment.RuntimeFolder() + "/helxd.sock", "embedded", true, {}};
   }
   HELX_RETURN_IF_ERROR(CheckAddress(endpoint.address, endpoint.source));
+  endpoint.tls = ResolveTls(environment, endpoint.address, tls_flags,
+                            config.ok() ? config->tls : rpc::TlsFiles());
   return endpoint;
+}
+
+absl::Status CheckTransport(const Endpoint& endpoint) {
+  if (endpoint.address.substr(0, kUnix.size()) == kUnix) return absl::OkStatus();
+  if (!endpoint.tls.empty()) {
+    return Annotate(rpc::CheckTlsFiles(endpoint.tls), "TLS to " + endpoint.address);
+  }
+  if (rpc::IsLoopbackAddress(endpoint.address)) return absl::OkStatus();
+  return InvalidArgument("the server " + endpoint.address + " (from " + endpoint.source +
+                         ") is on another host, where helxd speaks TLS only, and no certificate is "
+                         "configured; give --tls-ca, --tls-cert and --tls-key, or set HELX_TLS_CA, "
+                         "HELX_TLS_CERT and HELX_TLS_KEY");
 }
 
 }  // namespace helx::client

@@ -14,7 +14,7 @@ bool IsAbsolute(const std::string& path) { return !path.empty() && path[0] == '/
 
 Environment Environment::OfProcess() {
   std::map<std::string, std::string, std::less<>> values;
-  for (const char* name : {"HELX_SERVER", "HOME", "PATH", "TMPDIR", "XDG_CONFIG_HOME",
+  for (const char* name : {"HELX_SERVER", "HELX_TLS_CA", "HELX_TLS_CERT", "HELX_TLS_KEY", "HOME", "PATH", "TMPDIR", "XDG_CONFIG_HOME",
                            "XDG_DATA_HOME", "XDG_RUNTIME_DIR"}) {
     if (const char* value = std::getenv(name)) values[name] = value;
   }

@@ -16,7 +16,7 @@ class Environment {
   explicit Environment(std::map<std::string, std::string, std::less<>> values)
       : values_(std::move(values)) {}
 
-  // HELX_SERVER, HOME, PATH, TMPDIR and the XDG_* variables of this process.
+  // HELX_SERVER, HELX_TLS_*, HOME, PATH, TMPDIR and the XDG_* variables of this process.
   static Environment OfProcess();
 
   // The value of a variable, or empty when it is unset.

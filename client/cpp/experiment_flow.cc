@@ -150,6 +150,7 @@ void ApplyOptions(const SubmitOptions& options, helx::v1::SubmitJobRequest& requ
   request.set_priority(options.priority);
   request.set_queue_limit_ms(options.queue_limit_ms);
   request.set_run_limit_ms(options.run_limit_ms);
+  request.set_selector(options.selector);
 }
 
 absl::StatusOr<helx::v1::Job> SubmitJob(const std::shared_ptr<Connection>& connection,

@@ -44,6 +44,7 @@ struct SubmitOptions {
   int32_t priority = 0;
   int64_t queue_limit_ms = 0;  // 0: the server's default
   int64_t run_limit_ms = 0;
+  std::string selector;  // of devices (jobs.proto); empty: any
 };
 
 // The request with the options set: kind, idempotency key, limits.

@@ -58,6 +58,44 @@ absl::StatusOr<Job> JobClient::Cancel(const std::string& name, std::stop_token s
   return job;
 }
 
+absl::StatusOr<Job> JobClient::Resubmit(helx::v1::ResubmitJobRequest request,
+                                        std::stop_token stop) {
+  if (request.request_id().empty()) request.set_request_id(RandomId());
+  const auto stub = Jobs::NewStub(connection_->transport().channel);
+  Job job;
+  HELX_RETURN_IF_ERROR(Call(*connection_, *stub, &Jobs::Stub::Resubmit, request, job, stop));
+  return job;
+}
+
+absl::Status JobClient::ReadLog(const std::string& name, helx::v1::LogPosition from, bool follow,
+                                const OnPiece& on_piece, std::stop_token stop) {
+  const auto stub = Jobs::NewStub(connection_->transport().channel);
+  Backoff backoff(connection_->options().retry_window);
+  helx::v1::ReadLogRequest request;
+  request.set_name(name);
+  request.set_follow(follow);
+  *request.mutable_from() = from;
+  for (;;) {
+    grpc::ClientContext context;
+    Prepare(context, *connection_, std::chrono::milliseconds(0));
+    const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
+    const auto reader = stub->ReadLog(&context, request);
+    helx::v1::LogPiece piece;
+    while (reader->Read(&piece)) {
+      backoff.Reset();
+      on_piece(piece);
+      *request.mutable_from() = piece.next();
+    }
+    const grpc::Status status = reader->Finish();
+    if (stop.stop_requested()) return Interrupted();
+    if (status.ok()) return absl::OkStatus();
+    if (!IsTransient(status) || !backoff.Pause(stop)) {
+      return stop.stop_requested() ? Interrupted() : FromGrpc(status, *connection_);
+    }
+    HELX_RETURN_IF_ERROR(connection_->Revive());
+  }
+}
+
 absl::StatusOr<Job> JobClient::Watch(const std::string& name, int64_t from_event,
                                      const OnEvent& on_event, std::stop_token stop) {
   const auto stub = Jobs::NewStub(connection_->transport().channel);

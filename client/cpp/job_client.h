@@ -31,6 +31,16 @@ class JobClient {
                                                   std::stop_token stop = {});
   absl::StatusOr<helx::v1::Job> Cancel(const std::string& name, std::stop_token stop = {});
 
+  // Submits an earlier job's subject once more; as Submit, but nothing is uploaded.
+  absl::StatusOr<helx::v1::Job> Resubmit(helx::v1::ResubmitJobRequest request,
+                                         std::stop_token stop = {});
+
+  // Calls `on_piece` for each piece of the job's log from `from` on; with `follow` until the job ends. Goes on after the last
+  // byte seen when the connection breaks. CANCELLED when `stop` was triggered.
+  using OnPiece = std::function<void(const helx::v1::LogPiece&)>;
+  absl::Status ReadLog(const std::string& name, helx::v1::LogPosition from, bool follow,
+                       const OnPiece& on_piece, std::stop_token stop = {});
+
   // Calls `on_event` for each event from `from_event` on (0: the first), each once and in order, until the terminal one;
   // returns the job as it was then. Goes on after the last event seen when the connection breaks. `on_event` may return
   // false to stop early. CANCELLED when `stop` was triggered: the job itself goes on.

@@ -20,8 +20,10 @@ constexpr size_t kPieceBytes = 1 << 20;  // most data of one WriteRequest
 // Sends a blob chunk by chunk. The digest of a blob that is read whole is checked at its end.
 class ReadReactor : public grpc::ServerWriteReactor<v1::ReadResponse> {
  public:
-  ReadReactor(BlobStore* blobs, const v1::ReadRequest& request) : blobs_(blobs) {
-    const absl::Status status = Open(request);
+  ReadReactor(const grpc::ServerContextBase& context, Scheduler* scheduler, BlobStore* blobs,
+              const v1::ReadRequest& request)
+      : blobs_(blobs) {
+    const absl::Status status = Open(context, scheduler, request);
     if (status.ok()) {
       SendNext();
     } else {
@@ -36,9 +38,11 @@ class ReadReactor : public grpc::ServerWriteReactor<v1::ReadResponse> {
   void OnDone() override { delete this; }
 
  private:
-  absl::Status Open(const v1::ReadRequest& request) {
+  absl::Status Open(const grpc::ServerContextBase& context, Scheduler* scheduler,
+                    const v1::ReadRequest& request) {
     HELX_ASSIGN_OR_RETURN(name_, ParseBlobName(request.resource_name()));
-    HELX_RETURN_IF_ERROR(CallerFor(name_.instance).status());
+    HELX_ASSIGN_OR_RETURN(const Caller caller, BlobCallerFor(context, name_.instance, scheduler));
+    name_.instance = caller.instance;
     if (request.read_limit() < 0) return InvalidArgument("read_limit is negative");
     if (request.read_offset() < 0 || request.read_offset() > name_.digest.size_bytes) {
       return absl::OutOfRangeError("read_offset is " + std::to_string(request.read_offset()) +
@@ -95,8 +99,14 @@ class ReadReactor : public grpc::ServerWriteReactor<v1::ReadResponse> {
 // is being stored.
 class WriteReactor : public grpc::ServerReadReactor<v1::WriteRequest> {
  public:
-  WriteReactor(Store* store, BlobStore* blobs, Uploads* uploads, v1::WriteResponse* response)
-      : store_(store), blobs_(blobs), uploads_(uploads), response_(response) {
+  WriteReactor(const grpc::ServerContextBase& context, Scheduler* scheduler, Store* store,
+               BlobStore* blobs, Uploads* uploads, v1::WriteResponse* response)
+      : context_(context),
+        scheduler_(scheduler),
+        store_(store),
+        blobs_(blobs),
+        uploads_(uploads),
+        response_(response) {
     StartRead(&request_);
   }
 
@@ -142,7 +152,8 @@ class WriteReactor : public grpc::ServerReadReactor<v1::WriteRequest> {
   // True when the first message has decided the call.
   absl::StatusOr<bool> Open() {
     HELX_ASSIGN_OR_RETURN(name_, ParseUploadName(request_.resource_name()));
-    HELX_RETURN_IF_ERROR(CallerFor(name_.instance).status());
+    HELX_ASSIGN_OR_RETURN(const Caller caller, BlobCallerFor(context_, name_.instance, scheduler_));
+    name_.instance = caller.instance;
     opened_ = true;
     resource_name_ = request_.resource_name();
     HELX_ASSIGN_OR_RETURN(const bool stored, blobs_->Has(name_.instance, name_.digest));
@@ -170,6 +181,8 @@ class WriteReactor : public grpc::ServerReadReactor<v1::WriteRequest> {
     Finish(ToGrpcStatus(status));
   }
 
+  const grpc::ServerContextBase& context_;  // outlives the call
+  Scheduler* const scheduler_;
   Store* const store_;
   BlobStore* const blobs_;
   Uploads* const uploads_;
@@ -183,14 +196,14 @@ class WriteReactor : public grpc::ServerReadReactor<v1::WriteRequest> {
 
 }  // namespace
 
-grpc::ServerWriteReactor<v1::ReadResponse>* BlobsService::Read(grpc::CallbackServerContext*,
+grpc::ServerWriteReactor<v1::ReadResponse>* BlobsService::Read(grpc::CallbackServerContext* context,
                                                                const v1::ReadRequest* request) {
-  return new ReadReactor(blobs_, *request);
+  return new ReadReactor(*context, scheduler_, blobs_, *request);
 }
 
-grpc::ServerReadReactor<v1::WriteRequest>* BlobsService::Write(grpc::CallbackServerContext*,
+grpc::ServerReadReactor<v1::WriteRequest>* BlobsService::Write(grpc::CallbackServerContext* context,
                                                                v1::WriteResponse* response) {
-  return new WriteReactor(store_, blobs_, uploads_, response);
+  return new WriteReactor(*context, scheduler_, store_, blobs_, uploads_, response);
 }
 
 grpc::ServerUnaryReactor* BlobsService::QueryWriteStatus(grpc::CallbackServerContext* context,
@@ -198,8 +211,9 @@ grpc::ServerUnaryReactor* BlobsService::QueryWriteStatus(grpc::CallbackServerCon
                                                          v1::QueryWriteStatusResponse* response) {
   auto* reactor = context->DefaultReactor();
   const auto answer = [&]() -> absl::Status {
-    HELX_ASSIGN_OR_RETURN(const UploadName name, ParseUploadName(request->resource_name()));
-    HELX_RETURN_IF_ERROR(CallerFor(name.instance).status());
+    HELX_ASSIGN_OR_RETURN(UploadName name, ParseUploadName(request->resource_name()));
+    HELX_ASSIGN_OR_RETURN(const Caller caller, BlobCallerFor(*context, name.instance, scheduler_));
+    name.instance = caller.instance;
     HELX_ASSIGN_OR_RETURN(const bool stored, blobs_->Has(name.instance, name.digest));
     response->set_complete(stored);
     if (stored) {
@@ -218,7 +232,7 @@ grpc::ServerUnaryReactor* BlobsService::FindMissing(grpc::CallbackServerContext*
                                                     const v1::FindMissingRequest* request,
                                                     v1::FindMissingResponse* response) {
   auto* reactor = context->DefaultReactor();
-  const auto caller = CallerFor(request->instance());
+  const auto caller = BlobCallerFor(*context, request->instance(), scheduler_);
   absl::Status refused = caller.status();
   if (refused.ok() && request->digests_size() > kDigestsLimit) {
     refused = InvalidArgument("the request has " + std::to_string(request->digests_size()) +

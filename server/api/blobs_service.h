@@ -2,6 +2,7 @@
 #define HELX_SERVER_API_BLOBS_SERVICE_H_
 
 #include "helx/v1/blobs.grpc.pb.h"
+#include "server/scheduler/scheduler.h"
 #include "server/store/blob_store.h"
 #include "server/store/executor.h"
 #include "server/store/uploads.h"
@@ -12,8 +13,14 @@ namespace helx::server {
 // disk to sync.
 class BlobsService : public v1::Blobs::CallbackService {
  public:
-  BlobsService(Store* store, BlobStore* blobs, Uploads* uploads, Executor* executor)
-      : store_(store), blobs_(blobs), uploads_(uploads), executor_(executor) {}
+  // `scheduler` says whose blobs a worker may touch.
+  BlobsService(Scheduler* scheduler, Store* store, BlobStore* blobs, Uploads* uploads,
+               Executor* executor)
+      : scheduler_(scheduler),
+        store_(store),
+        blobs_(blobs),
+        uploads_(uploads),
+        executor_(executor) {}
   grpc::ServerWriteReactor<v1::ReadResponse>* Read(grpc::CallbackServerContext* context,
                                                    const v1::ReadRequest* request) override;
   grpc::ServerReadReactor<v1::WriteRequest>* Write(grpc::CallbackServerContext* context,
@@ -26,6 +33,7 @@ class BlobsService : public v1::Blobs::CallbackService {
                                         v1::FindMissingResponse* response) override;
 
  private:
+  Scheduler* const scheduler_;
   Store* const store_;
   BlobStore* const blobs_;
   Uploads* const uploads_;

@@ -11,7 +11,7 @@ grpc::ServerUnaryReactor* CapabilitiesService::Get(grpc::CallbackServerContext* 
                                                    const v1::GetCapabilitiesRequest* request,
                                                    v1::ServerCapabilities* response) {
   auto* reactor = context->DefaultReactor();
-  const auto caller = CallerFor(request->instance());
+  const auto caller = CallerFor(*context, request->instance());
   if (caller.ok()) {
     response->set_version(kVersion);
     response->set_commit(Commit());
@@ -32,6 +32,10 @@ grpc::ServerUnaryReactor* CapabilitiesService::Get(grpc::CallbackServerContext* 
       response->add_schemas(schema);
     }
     scheduler_->FillCapabilities(response);
+    const auto identity = IdentityOf(*context);
+    response->set_instance(caller->instance);
+    response->set_user(caller->user);
+    response->set_role(std::string(RoleName(identity->role)));
   }
   reactor->Finish(ToGrpcStatus(caller.status()));
   return reactor;

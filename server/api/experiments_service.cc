@@ -69,7 +69,7 @@ class FreezeReactor : public grpc::ServerUnaryReactor,
 grpc::ServerUnaryReactor* ExperimentsService::Freeze(grpc::CallbackServerContext* context,
                                                      const v1::FreezeRequest* request,
                                                      v1::FreezeResponse* response) {
-  const auto caller = CallerFor(request->instance());
+  const auto caller = CallerFor(*context, request->instance());
   if (!caller.ok()) {
     auto* reactor = context->DefaultReactor();
     reactor->Finish(ToGrpcStatus(caller.status()));

@@ -1,160 +1,116 @@
 #include "server/api/jobs_service.h"
 
+#include <algorithm>
 #include <deque>
+#include <iterator>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "server/api/caller.h"
 #include "server/api/grpc_status.h"
+#include "server/api/pumped_stream.h"
+#include "server/scheduler/log_reader.h"
 
 namespace helx::server {
 namespace {
 
 constexpr int kEventsAhead = 16;  // read from the store at a time
 
-// Two things drive it, a finished write and a change of the job; whichever finds no write in flight
-// sends the next event. gRPC's functions are called without the mutex, since they may call back at
-// once.
-class WatchReactor : public grpc::ServerWriteReactor<v1::JobEvent>,
-                     public std::enable_shared_from_this<WatchReactor> {
+// The events of a job, from the store.
+class WatchStream : public PumpedStream<v1::JobEvent> {
  public:
-  WatchReactor(Scheduler* scheduler, const JobReader* reader, Caller caller, std::string id,
-               int64_t from)
+  WatchStream(Scheduler* scheduler, const JobReader* reader, Caller caller, std::string id,
+              int64_t from)
       : scheduler_(scheduler),
         reader_(reader),
         caller_(std::move(caller)),
         id_(std::move(id)),
         next_(std::max<int64_t>(from, 1)) {}
 
-  void Start() {
-    self_ = shared_from_this();
-    watch_ = scheduler_->Watch(caller_, id_, [weak = weak_from_this()] {
-      if (const auto self = weak.lock()) self->Pump();
-    });
-    Pump();
-  }
-
-  void OnWriteDone(bool ok) override {
-    {
-      std::lock_guard lock(mutex_);
-      busy_ = false;
-      cancelled_ = cancelled_ || !ok;
-    }
-    Pump();
-  }
-  void OnCancel() override {
-    {
-      std::lock_guard lock(mutex_);
-      cancelled_ = true;
-    }
-    Pump();
-  }
-  void OnDone() override {
-    scheduler_->Unwatch(watch_);
-    self_.reset();
-  }
-
  private:
-  void Pump() {
-    {
-      std::lock_guard lock(mutex_);
-      if (finished_) return;
-      if (busy_) {
-        changed_ = true;
-        return;
-      }
-      busy_ = true;  // ours until it is given back or the write is done
+  absl::StatusOr<Step> Next(v1::JobEvent* event) override {
+    if (ended_) return Step::kFinish;
+    if (ahead_.empty()) {
+      HELX_ASSIGN_OR_RETURN(auto events, reader_->Events(caller_, id_, next_, kEventsAhead));
+      ahead_.assign(std::make_move_iterator(events.begin()),
+                    std::make_move_iterator(events.end()));
+      next_ += static_cast<int64_t>(ahead_.size());
     }
-    while (true) {
-      absl::Status end;
-      switch (Next(&end)) {
-        case Step::kWrite:
-          return StartWrite(&event_);
-        case Step::kFinish:
-          return Finish(ToGrpcStatus(end));
-        case Step::kWait:
-          break;
-      }
-      std::lock_guard lock(mutex_);
-      // A change between the look at the store and here would otherwise be missed.
-      const bool changed = std::exchange(changed_, false) || cancelled_;
-      if (!changed) {
-        busy_ = false;
-        return;
-      }
-    }
-  }
-
-  enum class Step { kWrite, kFinish, kWait };
-
-  Step Next(absl::Status* end) {
-    {
-      std::lock_guard lock(mutex_);
-      changed_ = false;
-      if (cancelled_) *end = absl::CancelledError("the caller went away");
-    }
-    if (end->ok() && ended_) return End();
-    if (end->ok() && ahead_.empty()) {
-      auto events = reader_->Events(caller_, id_, next_, kEventsAhead);
-      if (events.ok()) {
-        ahead_.assign(std::make_move_iterator(events->begin()),
-                      std::make_move_iterator(events->end()));
-        next_ += static_cast<int64_t>(ahead_.size());
-        if (ahead_.empty()) *end = WhyNothing();
-      } else {
-        *end = events.status();
-      }
-      if (end->ok() && ahead_.empty()) return ended_ ? End() : Step::kWait;
-    }
-    if (!end->ok()) {
-      End();
-      return Step::kFinish;
-    }
-    event_ = std::move(ahead_.front());
+    if (ahead_.empty()) return NextOfNone();
+    *event = std::move(ahead_.front());
     ahead_.pop_front();
-    ended_ = event_.job().finished();
+    ended_ = event->job().finished();
     return Step::kWrite;
   }
 
   // With no event to send: a job that has ended before `from_event` ends the stream; a server that
   // stops says so.
-  absl::Status WhyNothing() {
-    const auto job = reader_->Get(caller_, id_);
-    if (!job.ok()) return job.status();
-    ended_ = job->finished() && next_ > job->last_event();
-    if (!ended_ && scheduler_->stopped()) {
+  absl::StatusOr<Step> NextOfNone() {
+    HELX_ASSIGN_OR_RETURN(const v1::Job job, reader_->Get(caller_, id_));
+    if (job.finished() && next_ > job.last_event()) return Step::kFinish;
+    if (scheduler_->stopped()) {
       return absl::UnavailableError("the server is shutting down; watch again from event " +
                                     std::to_string(next_));
     }
-    return absl::OkStatus();
-  }
-
-  Step End() {
-    std::lock_guard lock(mutex_);
-    finished_ = true;
-    return Step::kFinish;
+    return Step::kWait;
   }
 
   Scheduler* const scheduler_;
   const JobReader* const reader_;
   const Caller caller_;
   const std::string id_;
-  uint64_t watch_ = 0;
-  std::shared_ptr<WatchReactor> self_;  // until OnDone
-
-  // Touched only by whoever set busy_.
   int64_t next_;
   std::deque<v1::JobEvent> ahead_;
-  v1::JobEvent event_;
   bool ended_ = false;
-
-  std::mutex mutex_;
-  bool busy_ = false;
-  bool changed_ = false;
-  bool finished_ = false;
-  bool cancelled_ = false;
 };
+
+// What a job prints, as it does.
+class LogStream : public PumpedStream<v1::LogPiece> {
+ public:
+  LogStream(Scheduler* scheduler, const JobReader* reader, BlobStore* blobs, Caller caller,
+            std::string id, const v1::ReadLogRequest& request)
+      : scheduler_(scheduler),
+        log_(scheduler, reader, blobs),
+        caller_(std::move(caller)),
+        id_(std::move(id)),
+        next_(request.from()),
+        follow_(request.follow()) {}
+
+ private:
+  absl::StatusOr<Step> Next(v1::LogPiece* piece) override {
+    bool ended = false;
+    HELX_ASSIGN_OR_RETURN(auto found, log_.Next(caller_, id_, next_, &ended));
+    if (found.has_value()) {
+      *piece = *std::move(found);
+      next_ = piece->next();
+      return Step::kWrite;
+    }
+    if (ended || !follow_) return Step::kFinish;
+    if (scheduler_->stopped()) {
+      return absl::UnavailableError("the server is shutting down; read again from attempt " +
+                                    std::to_string(next_.attempt()) + ", offset " +
+                                    std::to_string(next_.offset()));
+    }
+    return Step::kWait;
+  }
+
+  Scheduler* const scheduler_;
+  LogReader log_;
+  const Caller caller_;
+  const std::string id_;
+  v1::LogPosition next_;
+  const bool follow_;
+};
+
+// How a stream hears of a job's changes.
+template <typename Stream>
+typename Stream::Subscribe ChangesOf(Scheduler* scheduler, Caller caller, std::string id,
+                                     bool logs) {
+  return [=](std::function<void()> changed) {
+    const uint64_t watch = scheduler->Watch(caller, id, std::move(changed), logs);
+    return [=] { scheduler->Unwatch(watch); };
+  };
+}
 
 grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context, const absl::Status& why) {
   auto* reactor = context->DefaultReactor();
@@ -169,19 +125,12 @@ Scheduler::JobDone Answer(grpc::ServerUnaryReactor* reactor, v1::Job* response) 
   };
 }
 
-// A stream that is refused at once.
-class RefusedWatch : public grpc::ServerWriteReactor<v1::JobEvent> {
- public:
-  explicit RefusedWatch(const absl::Status& why) { Finish(ToGrpcStatus(why)); }
-  void OnDone() override { delete this; }
-};
-
 }  // namespace
 
 grpc::ServerUnaryReactor* JobsService::Submit(grpc::CallbackServerContext* context,
                                               const v1::SubmitJobRequest* request,
                                               v1::Job* response) {
-  const auto caller = CallerFor(request->instance());
+  const auto caller = CallerFor(*context, request->instance());
   if (!caller.ok()) return Refuse(context, caller.status());
   auto* reactor = context->DefaultReactor();
   scheduler_->Submit(*caller, *request, Answer(reactor, response));
@@ -192,7 +141,9 @@ grpc::ServerUnaryReactor* JobsService::Get(grpc::CallbackServerContext* context,
                                            const v1::GetJobRequest* request, v1::Job* response) {
   const auto id = JobIdOf(request->name());
   if (!id.ok()) return Refuse(context, id.status());
-  const auto job = reader_->Get(*CallerFor(""), *id);
+  const auto caller = CallerFor(*context, "");
+  if (!caller.ok()) return Refuse(context, caller.status());
+  const auto job = reader_->Get(*caller, *id);
   if (job.ok()) {
     *response = *job;
     scheduler_->FillQueueState(response);
@@ -203,7 +154,7 @@ grpc::ServerUnaryReactor* JobsService::Get(grpc::CallbackServerContext* context,
 grpc::ServerUnaryReactor* JobsService::List(grpc::CallbackServerContext* context,
                                             const v1::ListJobsRequest* request,
                                             v1::ListJobsResponse* response) {
-  const auto caller = CallerFor(request->instance());
+  const auto caller = CallerFor(*context, request->instance());
   if (!caller.ok()) return Refuse(context, caller.status());
   auto jobs = reader_->List(*caller, *request);
   if (jobs.ok()) {
@@ -213,18 +164,43 @@ grpc::ServerUnaryReactor* JobsService::List(grpc::CallbackServerContext* context
   return Refuse(context, jobs.status());
 }
 
-grpc::ServerWriteReactor<v1::JobEvent>* JobsService::Watch(grpc::CallbackServerContext*,
+grpc::ServerWriteReactor<v1::JobEvent>* JobsService::Watch(grpc::CallbackServerContext* context,
                                                            const v1::WatchJobRequest* request) {
-  const Caller caller = *CallerFor("");
+  using Refused = RefusedStream<v1::JobEvent>;
+  const auto caller = CallerFor(*context, "");
+  if (!caller.ok()) return new Refused(caller.status());
   const auto id = JobIdOf(request->name());
-  if (!id.ok()) return new RefusedWatch(id.status());
+  if (!id.ok()) return new Refused(id.status());
   if (request->from_event() < 0) {
-    return new RefusedWatch(InvalidArgument("from_event is negative; events are counted from 1"));
+    return new Refused(InvalidArgument("from_event is negative; events are counted from 1"));
   }
-  auto reactor =
-      std::make_shared<WatchReactor>(scheduler_, reader_, caller, *id, request->from_event());
-  reactor->Start();
-  return reactor.get();
+  auto stream =
+      std::make_shared<WatchStream>(scheduler_, reader_, *caller, *id, request->from_event());
+  stream->Start(ChangesOf<WatchStream>(scheduler_, *caller, *id, false));
+  return stream.get();
+}
+
+grpc::ServerWriteReactor<v1::LogPiece>* JobsService::ReadLog(grpc::CallbackServerContext* context,
+                                                             const v1::ReadLogRequest* request) {
+  using Refused = RefusedStream<v1::LogPiece>;
+  const auto caller = CallerFor(*context, "");
+  if (!caller.ok()) return new Refused(caller.status());
+  const auto id = JobIdOf(request->name());
+  if (!id.ok()) return new Refused(id.status());
+  auto stream =
+      std::make_shared<LogStream>(scheduler_, reader_, blobs_, *caller, *id, *request);
+  stream->Start(ChangesOf<LogStream>(scheduler_, *caller, *id, true));
+  return stream.get();
+}
+
+grpc::ServerUnaryReactor* JobsService::Resubmit(grpc::CallbackServerContext* context,
+                                                const v1::ResubmitJobRequest* request,
+                                                v1::Job* response) {
+  const auto caller = CallerFor(*context, "");
+  if (!caller.ok()) return Refuse(context, caller.status());
+  auto* reactor = context->DefaultReactor();
+  scheduler_->Resubmit(*caller, *request, Answer(reactor, response));
+  return reactor;
 }
 
 grpc::ServerUnaryReactor* JobsService::Cancel(grpc::CallbackServerContext* context,
@@ -232,8 +208,10 @@ grpc::ServerUnaryReactor* JobsService::Cancel(grpc::CallbackServerContext* conte
                                               v1::Job* response) {
   const auto id = JobIdOf(request->name());
   if (!id.ok()) return Refuse(context, id.status());
+  const auto caller = CallerFor(*context, "");
+  if (!caller.ok()) return Refuse(context, caller.status());
   auto* reactor = context->DefaultReactor();
-  scheduler_->Cancel(*CallerFor(""), *id, Answer(reactor, response));
+  scheduler_->Cancel(*caller, *id, Answer(reactor, response));
   return reactor;
 }
 

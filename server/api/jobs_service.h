@@ -11,8 +11,8 @@ namespace helx::server {
 // slow one costs neither memory nor anyone else's time, and misses nothing.
 class JobsService : public v1::Jobs::CallbackService {
  public:
-  JobsService(Scheduler* scheduler, const JobReader* reader)
-      : scheduler_(scheduler), reader_(reader) {}
+  JobsService(Scheduler* scheduler, const JobReader* reader, BlobStore* blobs)
+      : scheduler_(scheduler), reader_(reader), blobs_(blobs) {}
   grpc::ServerUnaryReactor* Submit(grpc::CallbackServerContext* context,
                                    const v1::SubmitJobRequest* request, v1::Job* response) override;
   grpc::ServerUnaryReactor* Get(grpc::CallbackServerContext* context,
@@ -24,10 +24,16 @@ class JobsService : public v1::Jobs::CallbackService {
                                                 const v1::WatchJobRequest* request) override;
   grpc::ServerUnaryReactor* Cancel(grpc::CallbackServerContext* context,
                                    const v1::CancelJobRequest* request, v1::Job* response) override;
+  grpc::ServerUnaryReactor* Resubmit(grpc::CallbackServerContext* context,
+                                     const v1::ResubmitJobRequest* request,
+                                     v1::Job* response) override;
+  grpc::ServerWriteReactor<v1::LogPiece>* ReadLog(grpc::CallbackServerContext* context,
+                                                  const v1::ReadLogRequest* request) override;
 
  private:
   Scheduler* const scheduler_;
   const JobReader* const reader_;
+  BlobStore* const blobs_;
 };
 
 }  // namespace helx::server

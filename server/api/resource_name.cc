@@ -19,6 +19,11 @@ std::vector<std::string_view> Split(std::string_view text) {
   return parts;
 }
 
+// "-" stands for the caller's own.
+absl::Status CheckInstance(std::string_view instance) {
+  return instance == "-" ? absl::OkStatus() : CheckName("instance", instance);
+}
+
 absl::StatusOr<Digest> DigestOfParts(std::string_view hash, std::string_view size) {
   HELX_ASSIGN_OR_RETURN(Digest digest, ParseDigest(std::string(hash) + "/" + std::string(size)));
   if (digest.size_bytes > kBlobLimitBytes) {
@@ -36,7 +41,7 @@ absl::StatusOr<BlobName> ParseBlobName(std::string_view name) {
     return InvalidArgument("resource_name is " + Quoted(name) +
                            "; a blob is {instance}/blobs/{hash}/{size}");
   }
-  HELX_RETURN_IF_ERROR(CheckName("instance", parts[0]));
+  HELX_RETURN_IF_ERROR(CheckInstance(parts[0]));
   HELX_ASSIGN_OR_RETURN(Digest digest, DigestOfParts(parts[2], parts[3]));
   return BlobName{std::string(parts[0]), std::move(digest)};
 }
@@ -47,7 +52,7 @@ absl::StatusOr<UploadName> ParseUploadName(std::string_view name) {
     return InvalidArgument("resource_name is " + Quoted(name) +
                            "; an upload is {instance}/uploads/{uuid}/blobs/{hash}/{size}");
   }
-  HELX_RETURN_IF_ERROR(CheckName("instance", parts[0]));
+  HELX_RETURN_IF_ERROR(CheckInstance(parts[0]));
   HELX_RETURN_IF_ERROR(CheckToken("uuid", parts[2]));
   // It becomes part of a file name, in which "." separates.
   if (parts[2].find('.') != std::string_view::npos) {

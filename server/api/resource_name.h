@@ -1,4 +1,5 @@
-// "{instance}/blobs/{hash}/{size}" and "{instance}/uploads/{uuid}/blobs/{hash}/{size}".
+// "{instance}/blobs/{hash}/{size}" and "{instance}/uploads/{uuid}/blobs/{hash}/{size}"; the instance
+// "-" is the caller's own.
 #ifndef HELX_SERVER_API_RESOURCE_NAME_H_
 #define HELX_SERVER_API_RESOURCE_NAME_H_
 

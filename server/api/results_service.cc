@@ -51,7 +51,7 @@ grpc::ServerUnaryReactor* ResultsService::Get(grpc::CallbackServerContext* conte
                                               v1::Result* response) {
   auto* reactor = context->DefaultReactor();
   const auto answer = [&]() -> absl::Status {
-    HELX_ASSIGN_OR_RETURN(const Caller caller, CallerFor(request->instance()));
+    HELX_ASSIGN_OR_RETURN(const Caller caller, CallerFor(*context, request->instance()));
     HELX_ASSIGN_OR_RETURN(*response, reader_->GetResult(caller, *request));
     return absl::OkStatus();
   };
@@ -64,7 +64,7 @@ grpc::ServerUnaryReactor* ResultsService::List(grpc::CallbackServerContext* cont
                                                v1::ListResultsResponse* response) {
   auto* reactor = context->DefaultReactor();
   const auto answer = [&]() -> absl::Status {
-    HELX_ASSIGN_OR_RETURN(const Caller caller, CallerFor(request->instance()));
+    HELX_ASSIGN_OR_RETURN(const Caller caller, CallerFor(*context, request->instance()));
     HELX_ASSIGN_OR_RETURN(*response, reader_->ListResults(caller, *request));
     return absl::OkStatus();
   };
@@ -72,8 +72,9 @@ grpc::ServerUnaryReactor* ResultsService::List(grpc::CallbackServerContext* cont
   return reactor;
 }
 
-absl::StatusOr<LoadedBundle> ResultsService::Load(const v1::GetResultRequest& request) const {
-  HELX_ASSIGN_OR_RETURN(const Caller caller, CallerFor(request.instance()));
+absl::StatusOr<LoadedBundle> ResultsService::Load(const grpc::ServerContextBase& context,
+                                                  const v1::GetResultRequest& request) const {
+  HELX_ASSIGN_OR_RETURN(const Caller caller, CallerFor(context, request.instance()));
   HELX_ASSIGN_OR_RETURN(const v1::Result result, reader_->GetResult(caller, request));
   auto bundle = LoadStoredBundle(caller.instance, result, blobs_);
   if (absl::IsDataLoss(bundle.status())) verified_("refused");
@@ -84,10 +85,10 @@ grpc::ServerUnaryReactor* ResultsService::Verify(grpc::CallbackServerContext* co
                                                  const v1::VerifyRequest* request,
                                                  v1::VerifyResponse* response) {
   auto* reactor = context->DefaultReactor();
-  executor_->Post([this, reactor, request, response] {
+  executor_->Post([this, context, reactor, request, response] {
     const auto answer = [&]() -> absl::Status {
-      HELX_ASSIGN_OR_RETURN(const LoadedBundle bundle, Load(request->result()));
-      HELX_ASSIGN_OR_RETURN(const Caller caller, CallerFor(request->result().instance()));
+      HELX_ASSIGN_OR_RETURN(const LoadedBundle bundle, Load(*context, request->result()));
+      HELX_ASSIGN_OR_RETURN(const Caller caller, CallerFor(*context, request->result().instance()));
       HELX_ASSIGN_OR_RETURN(*response, VerifyLoaded(caller.instance, bundle, *request, blobs_));
       verified_(response->assessment() == v1::MATCH      ? "match"
                 : response->assessment() == v1::MISMATCH ? "mismatch"
@@ -103,9 +104,9 @@ grpc::ServerUnaryReactor* ResultsService::GetInputIdentity(
     grpc::CallbackServerContext* context, const v1::GetInputIdentityRequest* request,
     v1::InputIdentity* response) {
   auto* reactor = context->DefaultReactor();
-  executor_->Post([this, reactor, request, response] {
+  executor_->Post([this, context, reactor, request, response] {
     const auto answer = [&]() -> absl::Status {
-      HELX_ASSIGN_OR_RETURN(const LoadedBundle bundle, Load(request->result()));
+      HELX_ASSIGN_OR_RETURN(const LoadedBundle bundle, Load(*context, request->result()));
       HELX_ASSIGN_OR_RETURN(const InputIdentity identity, BundleInputIdentity(bundle));
       response->set_value(identity.value.value_or(""));
       response->set_canonical_json(identity.canonical_json.value_or(""));
@@ -120,11 +121,11 @@ grpc::ServerUnaryReactor* ResultsService::GetInputIdentity(
 }
 
 grpc::ServerWriteReactor<v1::TextPiece>* ResultsService::Observe(
-    grpc::CallbackServerContext*, const v1::ObserveRequest* request) {
+    grpc::CallbackServerContext* context, const v1::ObserveRequest* request) {
   auto* reactor = new TextReactor;
-  executor_->Post([this, reactor, wanted = request->result()] {
+  executor_->Post([this, context, reactor, wanted = request->result()] {
     const auto answer = [&]() -> absl::StatusOr<std::string> {
-      HELX_ASSIGN_OR_RETURN(const LoadedBundle bundle, Load(wanted));
+      HELX_ASSIGN_OR_RETURN(const LoadedBundle bundle, Load(*context, wanted));
       HELX_ASSIGN_OR_RETURN(const Json view, Observations(bundle));
       return CanonicalJson(view);
     };
@@ -133,12 +134,12 @@ grpc::ServerWriteReactor<v1::TextPiece>* ResultsService::Observe(
   return reactor;
 }
 
-grpc::ServerWriteReactor<v1::TextPiece>* ResultsService::Export(grpc::CallbackServerContext*,
+grpc::ServerWriteReactor<v1::TextPiece>* ResultsService::Export(grpc::CallbackServerContext* context,
                                                                 const v1::ExportRequest* request) {
   auto* reactor = new TextReactor;
-  executor_->Post([this, reactor, wanted = request->result()] {
+  executor_->Post([this, context, reactor, wanted = request->result()] {
     const auto answer = [&]() -> absl::StatusOr<std::string> {
-      HELX_ASSIGN_OR_RETURN(const LoadedBundle bundle, Load(wanted));
+      HELX_ASSIGN_OR_RETURN(const LoadedBundle bundle, Load(*context, wanted));
       return RenderExport(bundle);
     };
     reactor->Answer(answer());

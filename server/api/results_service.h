@@ -37,7 +37,8 @@ class ResultsService : public v1::Results::CallbackService {
                                                   const v1::ExportRequest* request) override;
 
  private:
-  absl::StatusOr<LoadedBundle> Load(const v1::GetResultRequest& request) const;
+  absl::StatusOr<LoadedBundle> Load(const grpc::ServerContextBase& context,
+                                    const v1::GetResultRequest& request) const;
 
   const JobReader* const reader_;
   BlobStore* const blobs_;

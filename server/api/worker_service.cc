@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "server/api/caller.h"
 #include "server/api/grpc_status.h"
 
 namespace helx::server {
@@ -9,17 +10,22 @@ namespace {
 
 class ReportReactor : public grpc::ServerReadReactor<v1::ReportRequest> {
  public:
-  explicit ReportReactor(Scheduler* scheduler) : scheduler_(scheduler) { StartRead(&request_); }
+  ReportReactor(const grpc::ServerContextBase& context, Scheduler* scheduler)
+      : context_(context), scheduler_(scheduler) {
+    StartRead(&request_);
+  }
 
   void OnReadDone(bool ok) override {
     if (!ok) return Finish(grpc::Status::OK);
-    const absl::Status status = scheduler_->Report(request_);
+    absl::Status status = CheckWorker(context_, request_.worker());
+    if (status.ok()) status = scheduler_->Report(request_);
     if (!status.ok()) return Finish(ToGrpcStatus(status));
     StartRead(&request_);
   }
   void OnDone() override { delete this; }
 
  private:
+  const grpc::ServerContextBase& context_;  // outlives the call
   Scheduler* const scheduler_;
   v1::ReportRequest request_;
 };
@@ -30,6 +36,10 @@ grpc::ServerUnaryReactor* WorkerService::Synchronize(grpc::CallbackServerContext
                                                      const v1::SynchronizeRequest* request,
                                                      v1::SynchronizeResponse* response) {
   auto* reactor = context->DefaultReactor();
+  if (const absl::Status refused = CheckWorker(*context, request->worker()); !refused.ok()) {
+    reactor->Finish(ToGrpcStatus(refused));
+    return reactor;
+  }
   scheduler_->Synchronize(*request,
                           [reactor, response](absl::StatusOr<v1::SynchronizeResponse> answer) {
                             if (answer.ok()) *response = *std::move(answer);
@@ -38,15 +48,19 @@ grpc::ServerUnaryReactor* WorkerService::Synchronize(grpc::CallbackServerContext
   return reactor;
 }
 
-grpc::ServerReadReactor<v1::ReportRequest>* WorkerService::Report(grpc::CallbackServerContext*,
+grpc::ServerReadReactor<v1::ReportRequest>* WorkerService::Report(grpc::CallbackServerContext* context,
                                                                   v1::ReportResponse*) {
-  return new ReportReactor(scheduler_);
+  return new ReportReactor(*context, scheduler_);
 }
 
 grpc::ServerUnaryReactor* WorkerService::Complete(grpc::CallbackServerContext* context,
                                                   const v1::CompleteRequest* request,
                                                   v1::CompleteResponse*) {
   auto* reactor = context->DefaultReactor();
+  if (const absl::Status refused = CheckWorker(*context, request->worker()); !refused.ok()) {
+    reactor->Finish(ToGrpcStatus(refused));
+    return reactor;
+  }
   scheduler_->Complete(*request,
                        [reactor](absl::Status status) { reactor->Finish(ToGrpcStatus(status)); });
   return reactor;

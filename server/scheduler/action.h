@@ -13,6 +13,7 @@
 #include "helx/v1/experiments.pb.h"
 #include "server/scheduler/log_buffer.h"
 #include "server/scheduler/records.pb.h"
+#include "server/store/keys.h"
 
 namespace helx::server {
 
@@ -32,6 +33,8 @@ struct LiveJob {
   std::string last_event_bytes;  // record.job() as last written
 
   v1::JobPhase phase() const { return record.job().phase(); }
+  std::string owner() const { return InstanceKey(instance, record.job().user()); }
+  bool is_check() const { return !record.device().empty(); }
 };
 
 // A call of Experiments.Freeze that waits.
@@ -39,6 +42,7 @@ struct FreezeWaiter {
   std::string instance;
   v1::Digest document;
   records::Placement placement;
+  std::string owner;         // InstanceKey(instance, user)
   Action* action = nullptr;  // null while nobody who could freeze is there
   std::function<void(absl::StatusOr<v1::FreezeResponse>)> done;
 };
@@ -49,6 +53,7 @@ struct Action {
 
   std::string instance;
   records::ActionRecord record;
+  std::string owner;  // InstanceKey(instance, user): whose device time it takes
   int32_t priority = 0;
   uint64_t arrival = 0;
   State state = State::kQueued;
@@ -62,6 +67,7 @@ struct Action {
   int64_t started_ms = 0;  // steady
   int64_t run_limit_ms = 0;
   bool cancelling = false;
+  int64_t kill_deadline_ms = 0;  // of cancelling: then the device is quarantined
   bool recovered = false;  // the lease is from before this process started
   v1::JobPhase phase = v1::JOB_PHASE_UNSPECIFIED;
   LogBuffer log{kLogLimitBytes};

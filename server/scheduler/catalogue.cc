@@ -7,6 +7,7 @@
 #include "core/base/json.h"
 #include "core/base/sha256.h"
 #include "server/scheduler/names.h"
+#include "server/scheduler/selector.h"
 
 namespace helx::server {
 namespace {
@@ -64,6 +65,7 @@ absl::Status CheckCatalogue(const v1::WorkerCatalogue& catalogue) {
   if (catalogue.engines_size() > kEntriesLimit || catalogue.targets_size() > kEntriesLimit) {
     return InvalidArgument("a catalogue has at most 256 engines and 256 targets");
   }
+  HELX_RETURN_IF_ERROR(CheckLabels(catalogue.labels()));
   std::vector<const std::string*> texts = {&catalogue.worker_version()};
   for (const auto& e : catalogue.engines()) {
     for (const std::string* s :

@@ -55,6 +55,11 @@ absl::StatusOr<JobDocumentView> ReadJobDocument(std::string_view document) {
   view.blobs.push_back(std::move(model_digest));
   if (const auto tensors = json.find("tensor_io"); tensors != json.end()) {
     HELX_RETURN_IF_ERROR(Collect(*tensors, seen, view.blobs));
+    if (tensors->is_object()) {
+      const auto references = tensors->find("references");
+      view.has_references = references != tensors->end() && references->is_array() &&
+                            !references->empty();
+    }
   }
   return view;
 }

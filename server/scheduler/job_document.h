@@ -15,6 +15,7 @@ namespace helx::server {
 struct JobDocumentView {
   std::string engine;
   std::string platform;
+  bool has_references = false;  // tensor_io.references holds one at least
   std::vector<Digest> blobs;  // the model, then tensors, without repetition, in written order
 };
 

@@ -5,6 +5,7 @@
 
 #include "core/base/yaml_scalar.h"
 #include "server/scheduler/names.h"
+#include "server/scheduler/selector.h"
 
 namespace helx::server {
 namespace {
@@ -75,6 +76,15 @@ struct Offer {
 }  // namespace
 
 bool CanPlace(const records::Placement& placement, const v1::WorkerCatalogue& catalogue) {
+  const auto& selectors = placement.selectors();
+  return (selectors.empty() || std::any_of(selectors.begin(), selectors.end(),
+                                           [&](const std::string& selector) {
+                                             return SelectorMatches(selector, catalogue.labels());
+                                           })) &&
+         OffersTools(placement, catalogue);
+}
+
+bool OffersTools(const records::Placement& placement, const v1::WorkerCatalogue& catalogue) {
   for (const v1::TargetInfo& target : catalogue.targets()) {
     if (!Matches(placement, target)) continue;
     for (const v1::EngineInfo& engine : catalogue.engines()) {

@@ -13,8 +13,11 @@
 namespace helx::server {
 
 // Whether a worker with this catalogue may run it: one available target and one engine that is not
-// unsupported carry every field that the placement sets, and the engine covers the platform.
+// unsupported carry every field that the placement sets, the engine covers the platform, and one of
+// its selectors (if it has any) matches the device's labels.
 bool CanPlace(const records::Placement& placement, const v1::WorkerCatalogue& catalogue);
+// The same whatever the device's labels.
+bool OffersTools(const records::Placement& placement, const v1::WorkerCatalogue& catalogue);
 
 // The exact placement of what a worker with this catalogue froze for `engine` on `platform`;
 // nullopt when it does not advertise them.

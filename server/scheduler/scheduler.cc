@@ -75,6 +75,8 @@ Scheduler::Scheduler(const SchedulerOptions& options, Store* store, BlobStore* b
       started_ms_(clock->SteadyMillis()),
       cache_(store, blobs),
       workers_(options.worker_silence_ms),
+      pool_(clock),
+      queue_([this](const std::string& owner) { return usage_.ScoreOf(owner); }),
       last_sweep_ms_(started_ms_) {}
 
 Scheduler::~Scheduler() = default;
@@ -171,6 +173,8 @@ absl::Status Scheduler::Recover() {
   if (ceiling.ok()) last_id_ = id_ceiling_ = ParseInt(*ceiling);
   const auto catalogue = store_->Get(Family::kDefault, kCatalogueKey);
   catalogue_digest_ = catalogue.ok() ? *catalogue : CatalogueDigest({});
+  HELX_RETURN_IF_ERROR(pool_.Load(*store_));
+  HELX_RETURN_IF_ERROR(usage_.Load(*store_));
   HELX_RETURN_IF_ERROR(LoadJobs(turn.transaction));
   HELX_RETURN_IF_ERROR(LoadLeases(turn.transaction));
   ResumeActions(turn.transaction);
@@ -194,6 +198,10 @@ absl::Status Scheduler::LoadJobs(Transaction& t) {
     job->queued_since_ms = Now();
     job->cancel_deadline_ms = Now() + options_.cancel_limit_ms;
     LiveJob& held = *job;
+    ++live_of_[held.owner()];
+    if (PoolDevice* device = held.is_check() ? pool_.Find(held.record.device()) : nullptr) {
+      device->check_job = id;
+    }
     observer_->PhaseChanged(v1::JOB_PHASE_UNSPECIFIED, held.phase(), 0);
     jobs_[InstanceKey(instance, id)] = std::move(job);
     if (held.record.action().empty()) continue;
@@ -204,6 +212,7 @@ absl::Status Scheduler::LoadJobs(Transaction& t) {
       continue;
     }
     held.action = *action;
+    if ((*action)->owner.empty()) (*action)->owner = held.owner();
     (*action)->jobs.insert(&held);
     (*action)->priority = std::max((*action)->priority, held.record.priority());
   }
@@ -212,6 +221,7 @@ absl::Status Scheduler::LoadJobs(Transaction& t) {
 
 absl::Status Scheduler::LoadLeases(Transaction& t) {
   return store_->Scan(Family::kLeases, {}, [&](std::string_view key, std::string_view value) {
+    if (key.rfind("lease:", 0) == 0) return true;  // a person's
     records::LeaseRecord lease;
     const bool parsed = lease.ParseFromString(std::string(value));
     const auto found = actions_.find(InstanceKey(lease.instance(), lease.action()));
@@ -234,6 +244,9 @@ absl::Status Scheduler::LoadLeases(Transaction& t) {
     action.started_ms = Now();
     action.run_limit_ms = lease.run_limit_ms();
     action.cancelling = !action.wanted();
+    // Its worker may take a while to find this server again.
+    action.kill_deadline_ms = Now() + options_.startup_grace_ms + options_.cancel_limit_ms;
+    if (lane.kind == v1::LANE_DEVICE) ++running_of_[action.owner];
     action.recovered = true;
     action.phase = (*action.jobs.begin())->phase();
     return true;

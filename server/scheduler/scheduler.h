@@ -14,6 +14,7 @@
 #ifndef HELX_SERVER_SCHEDULER_SCHEDULER_H_
 #define HELX_SERVER_SCHEDULER_SCHEDULER_H_
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -29,13 +30,16 @@
 #include "helx/v1/capabilities.pb.h"
 #include "helx/v1/experiments.pb.h"
 #include "helx/v1/jobs.pb.h"
+#include "helx/v1/pool.pb.h"
 #include "helx/v1/worker.pb.h"
 #include "server/scheduler/action.h"
 #include "server/scheduler/action_queue.h"
 #include "server/scheduler/clock.h"
+#include "server/scheduler/device_pool.h"
 #include "server/scheduler/observer.h"
 #include "server/scheduler/records.pb.h"
 #include "server/scheduler/result_cache.h"
+#include "server/scheduler/usage.h"
 #include "server/scheduler/worker_registry.h"
 #include "server/store/blob_store.h"
 #include "server/store/store.h"
@@ -50,16 +54,23 @@ struct SchedulerOptions {
   int64_t run_limit_ms = 600'000;             // default and most of a job
   int64_t freeze_limit_ms = 120'000;
   int64_t limit_slack_ms = 5'000;    // the worker enforces a limit; the server does when it did not
-  int64_t cancel_limit_ms = 10'000;  // then a job is CANCELLED whatever its worker does
+  // Then a job is CANCELLED whatever its worker does, and the device that did not let go of it is
+  // quarantined.
+  int64_t cancel_limit_ms = 5'000;
   int64_t retry_backoff_ms = 1'000;  // doubles with each attempt
   int attempts = 3;
   int64_t idempotency_ms = 7ll * 24 * 3600 * 1000;
+  int64_t user_jobs = 0;     // unfinished jobs of one user; 0: no limit
+  int64_t user_devices = 0;  // devices that run jobs of one user at once; 0: no limit
+  int64_t health_check_interval_ms = 24ll * 3600 * 1000;
+  int64_t health_check_retry_ms = 60'000;  // after one that said nothing of the device
 };
 
 // Who calls. Without TLS everyone is this.
 struct Caller {
   std::string instance = "default";
   std::string user = "local";
+  bool is_operator = true;  // may act on what other users of the instance own
 };
 
 // Blobs that a request names and the store lacks.
@@ -96,8 +107,15 @@ class Scheduler {
   void Cancel(const Caller& caller, const std::string& id, JobDone done);
   // Fills the fields of a QUEUED job that change without an event: queue_reason, queue_position.
   void FillQueueState(v1::Job* job) const;
-  // `wake` is called after each committed change of the job, until Unwatch.
-  uint64_t Watch(const Caller& caller, const std::string& id, std::function<void()> wake);
+  // The subject of an earlier job of the instance once more, as the caller's own job.
+  void Resubmit(const Caller& caller, const v1::ResubmitJobRequest& request, JobDone done);
+  // `wake` is called after each committed change of the job (with `logs` also when it printed
+  // something), until Unwatch.
+  uint64_t Watch(const Caller& caller, const std::string& id, std::function<void()> wake,
+                 bool logs = false);
+  // What a running attempt of the job printed, as LogBuffer::Read; empty when it does not run here.
+  std::string ReadLiveLog(const Caller& caller, const std::string& id, v1::ActionKind kind,
+                          int32_t number, int64_t offset, size_t limit, int64_t* start) const;
   void Unwatch(uint64_t watch);
 
   // Freezes one document, sharing the action with jobs that need it. The answer holds a refusal or
@@ -111,6 +129,27 @@ class Scheduler {
   void Synchronize(const v1::SynchronizeRequest& request, SynchronizeDone done);
   absl::Status Report(const v1::ReportRequest& request);
   void Complete(const v1::CompleteRequest& request, StatusDone done);
+  // Whether a worker (empty: any) holds a lease of an action of this instance: only so long does it
+  // touch the instance's blobs.
+  bool HoldsLease(const std::string& worker, const std::string& instance);
+
+  // The pool (scheduler_pool.cc). Answers come once what was changed is on disk.
+  using DeviceDone = std::function<void(absl::StatusOr<v1::Device>)>;
+  using LeaseDone = std::function<void(absl::StatusOr<v1::DeviceLease>)>;
+  absl::StatusOr<v1::ListDevicesResponse> ListDevices(const Caller& caller,
+                                                      const v1::ListDevicesRequest& request);
+  void SetHealth(const Caller& caller, const v1::SetHealthRequest& request, DeviceDone done);
+  void Drain(const Caller& caller, const v1::DrainRequest& request, DeviceDone done);
+  void SetHealthCheck(const Caller& caller, const v1::SetHealthCheckRequest& request,
+                      std::function<void(absl::StatusOr<v1::HealthCheck>)> done);
+  // How many devices are in each state (v1::DeviceState) and health (v1::DeviceHealth).
+  using DeviceCounts = std::array<std::array<int, v1::DeviceHealth_ARRAYSIZE>,
+                                  v1::DeviceState_ARRAYSIZE>;
+  DeviceCounts CountDevices();
+  v1::ListLeasesResponse ListLeases(const Caller& caller);
+  void AcquireLease(const Caller& caller, const v1::AcquireLeaseRequest& request, LeaseDone done);
+  void ExtendLease(const Caller& caller, const v1::ExtendLeaseRequest& request, LeaseDone done);
+  void ReleaseLease(const Caller& caller, const v1::ReleaseLeaseRequest& request, StatusDone done);
 
   // Engines, targets, live workers and the catalogue digest.
   void FillCapabilities(v1::ServerCapabilities* out) const;
@@ -137,6 +176,7 @@ class Scheduler {
   struct Watcher {
     std::string job;
     std::function<void()> wake;
+    bool logs = false;
   };
 
   // scheduler.cc: rows and commits.
@@ -155,6 +195,8 @@ class Scheduler {
                             const JobDone& done, Transaction& t);
   absl::StatusOr<bool> AnswerRepeated(const std::string& row, const std::string& body,
                                       const Caller& caller, const JobDone& done, Transaction& t);
+  absl::StatusOr<v1::SubmitJobRequest> RequestOf(const Caller& caller,
+                                                 const v1::ResubmitJobRequest& request) const;
   absl::Status TakeSubject(const v1::SubmitJobRequest& request, LiveJob& job, Transaction& t);
   absl::Status TakeDocument(const std::string& instance, const std::string& document,
                             v1::Digest* digest, records::Placement* placement, Transaction& t);
@@ -187,7 +229,12 @@ class Scheduler {
   void Unfreeze(LiveJob& job);
   void Enqueue(Action& action, Transaction& t);
   void DropIfUnwanted(Action& action, Transaction& t);
-  std::string QueueReason(const records::Placement& placement) const;
+  std::string QueueReason(const Action& action) const;
+  // Why the device of that worker, which could run it, does not; empty when it may.
+  std::string WhyNot(const Action& action, const WorkerState& worker) const;
+  void BeginCancel(Action& action, Transaction& t);
+  void Quarantine(Action& action, Transaction& t);
+  void PlaceOnDevices(LiveJob& job, Action& action, bool fresh);
   bool MayTake(const Action& action, const WorkerState& worker) const;
   void DispatchAction(Action& action, Transaction& t);
   void DispatchLane(LaneState& lane, Transaction& t);
@@ -207,8 +254,24 @@ class Scheduler {
   void CompleteTimedOut(Action& action, v1::Failure failure, Transaction& t);
   void FinishCancelled(Action& action, Transaction& t);
   void WriteOutputRows(Action& action, const v1::ActionOutput* previous, Transaction& t);
-  void AttachLog(Action& action, v1::Failure* failure, Transaction& t);
+  void KeepLog(Action& action, v1::Failure* failure, Transaction& t);
   void Erase(Action& action, Transaction& t);
+
+  // scheduler_pool.cc
+  void TickPool(Transaction& t);
+  void StartHealthCheck(PoolDevice& device, Transaction& t);
+  void HealthCheckEnded(const LiveJob& job, Transaction& t);
+  void OfferDevice(const PoolDevice& device, Transaction& t);
+  bool IsOnline(const PoolDevice& device) const;
+  bool IsReady(const PoolDevice& device) const;
+  v1::DeviceLease LeaseFor(const Caller& caller, const PoolDevice& device) const;
+  v1::Device DeviceFor(const Caller& caller, const PoolDevice& device) const;
+  absl::StatusOr<PoolDevice*> FindDevice(const std::string& name);
+  absl::StatusOr<PoolDevice*> FindHeld(const Caller& caller, const std::string& name,
+                                       const std::string& id);
+  absl::StatusOr<PoolDevice*> ChooseDevice(const Caller& caller,
+                                           const v1::AcquireLeaseRequest& request);
+  bool RefuseSelector(LiveJob& job, Transaction& t);
 
   // scheduler_workers.cc
   void SynchronizeInTurn(const v1::SynchronizeRequest& request, LaneState& lane,
@@ -217,6 +280,8 @@ class Scheduler {
   void AnswerParked(LaneState& lane, Transaction& t);
   absl::StatusOr<LaneState*> CheckLease(const std::string& worker, const std::string& session,
                                         const v1::Lease& lease);
+  absl::Status ReportInTurn(const v1::ReportRequest& request, Transaction& t,
+                            std::vector<std::function<void()>>* wakes);
   absl::Status CompleteInTurn(const v1::CompleteRequest& request, Transaction& t);
   absl::StatusOr<records::Placement> CheckOutput(const Action& action, const WorkerState& worker,
                                                  const v1::ActionOutput& output) const;
@@ -244,6 +309,10 @@ class Scheduler {
   uint64_t arrivals_ = 0;
   ResultCache cache_;
   WorkerRegistry workers_;
+  DevicePool pool_;
+  Usage usage_;
+  std::map<std::string, int64_t> live_of_;     // owner → unfinished jobs
+  std::map<std::string, int64_t> running_of_;  // owner → device leases
   ActionQueue queue_;
   std::unordered_map<std::string, std::unique_ptr<LiveJob>> jobs_;  // by InstanceKey(instance, id)
   std::unordered_map<std::string, std::unique_ptr<Action>>

@@ -83,6 +83,7 @@ void Scheduler::Attach(LiveJob& job, v1::ActionKind kind, const std::string& key
   Action& action = **found;
   if (fresh) {
     records::ActionRecord& record = action.record;
+    action.owner = job.owner();
     *record.mutable_placement() = job.record.placement();
     if (kind == v1::ACTION_KIND_FREEZE) {
       if (job.record.has_document()) {
@@ -104,6 +105,7 @@ void Scheduler::Attach(LiveJob& job, v1::ActionKind kind, const std::string& key
                                           : std::max(action.priority, job.record.priority());
     if (queued) queue_.Push(&action);
   }
+  if (kind != v1::ACTION_KIND_FREEZE) PlaceOnDevices(job, action, fresh);
   action.jobs.insert(&job);
   job.action = &action;
   job.record.set_action(key);
@@ -115,10 +117,36 @@ void Scheduler::Attach(LiveJob& job, v1::ActionKind kind, const std::string& key
   } else {
     Requeue(job,
             action.state == Action::State::kBackoff ? "retry_backoff"
-                                                    : QueueReason(action.record.placement()),
+                                                    : QueueReason(action),
             t);
   }
-  if (fresh) Enqueue(action, t);
+  if (fresh) return Enqueue(action, t);
+  // More devices may suit it now.
+  if (action.state == Action::State::kQueued) DispatchAction(action, t);
+}
+
+// Adds the devices that the job wants to those on which the action may run: they are those of any of
+// its jobs.
+void Scheduler::PlaceOnDevices(LiveJob& job, Action& action, bool fresh) {
+  const std::string& selector = job.record.job().selector();
+  records::Placement* placement = action.record.mutable_placement();
+  if (fresh) {
+    if (!selector.empty()) placement->add_selectors(selector);
+    return;
+  }
+  const auto& selectors = placement->selectors();
+  if (selectors.empty() ||
+      std::find(selectors.begin(), selectors.end(), selector) != selectors.end()) {
+    return;
+  }
+  const bool queued = action.state == Action::State::kQueued;
+  if (queued) queue_.Remove(&action);
+  if (selector.empty()) {
+    placement->clear_selectors();
+  } else {
+    placement->add_selectors(selector);
+  }
+  if (queued) queue_.Push(&action);
 }
 
 void Scheduler::Detach(LiveJob& job) {
@@ -136,9 +164,7 @@ void Scheduler::Enqueue(Action& action, Transaction& t) {
 void Scheduler::DropIfUnwanted(Action& action, Transaction& t) {
   if (action.wanted()) return;
   if (action.state == Action::State::kLeased) {
-    if (action.cancelling) return;
-    action.cancelling = true;
-    AnswerParked(*action.lane, t);
+    if (!action.cancelling) BeginCancel(action, t);
   } else if (action.jobs.empty()) {
     if (action.state == Action::State::kQueued) queue_.Remove(&action);
     Erase(action, t);
@@ -155,24 +181,101 @@ void Scheduler::Erase(Action& action, Transaction& t) {
   actions_.erase(found);
 }
 
-std::string Scheduler::QueueReason(const records::Placement& placement) const {
-  const auto catalogues = workers_.LiveCatalogues();
-  if (catalogues.empty()) return "no_worker";
-  for (const v1::WorkerCatalogue* catalogue : catalogues) {
-    if (CanPlace(placement, *catalogue)) return "workers_busy";
+void Scheduler::BeginCancel(Action& action, Transaction& t) {
+  action.cancelling = true;
+  action.kill_deadline_ms = Now() + options_.cancel_limit_ms;
+  AnswerParked(*action.lane, t);
+}
+
+// The work was not let go of in time: whether its process lives on is unknown, so its device takes no
+// more, and whoever still wants the action gets it anew elsewhere.
+void Scheduler::Quarantine(Action& action, Transaction& t) {
+  LaneState& lane = *action.lane;
+  PoolDevice* device =
+      lane.kind == v1::LANE_DEVICE ? pool_.Find(lane.worker->name) : nullptr;
+  if (device != nullptr && device->health() != v1::HEALTH_RETIRED) {
+    pool_.SetHealth(*device, v1::HEALTH_BAD, kKillUnacknowledged,
+                    "the end of " + action.record.key() + " was not acknowledged within " +
+                        std::to_string(options_.cancel_limit_ms) + " ms",
+                    t.writes);
+    device->quarantined_session = lane.worker->session;
   }
-  return "platform_unavailable";
+  const v1::Failure failure =
+      MakeFailure(v1::DEVICE, kKillUnacknowledged,
+                  "worker " + lane.worker->name + " did not acknowledge the end of this attempt");
+  KeepLog(action, nullptr, t);
+  EndAttempt(action, &failure, true);
+  ReleaseLane(action, t);
+  FinishCancelled(action, t);
+  WriteAction(action, t);
+  if (!action.wanted()) return Erase(action, t);
+  action.record.clear_attempts();
+  for (LiveJob* job : action.jobs) {
+    if (job->phase() != v1::QUEUED) Requeue(*job, "workers_busy", t);
+  }
+  Enqueue(action, t);
+}
+
+std::string Scheduler::QueueReason(const Action& action) const {
+  // What the closest worker lacks.
+  static constexpr const char* kReasons[] = {
+      "no_worker",        "platform_unavailable", "no_matching_device", "devices_unhealthy",
+      "devices_draining", "devices_reserved",     "user_limit",         "workers_busy"};
+  size_t closest = 0;
+  workers_.ForEachLive([&](const WorkerState& worker) {
+    const records::Placement& placement = action.record.placement();
+    std::string reason = "workers_busy";
+    if (!OffersTools(placement, worker.catalogue)) {
+      reason = "platform_unavailable";
+    } else if (!CanPlace(placement, worker.catalogue)) {
+      reason = "no_matching_device";
+    } else if (const std::string why = WhyNot(action, worker); !why.empty()) {
+      reason = why;
+    }
+    const auto* found = std::find(std::begin(kReasons), std::end(kReasons), reason);
+    closest = std::max(closest, static_cast<size_t>(found - std::begin(kReasons)));
+  });
+  return kReasons[closest];
+}
+
+std::string Scheduler::WhyNot(const Action& action, const WorkerState& worker) const {
+  if (action.lane_kind() == v1::LANE_FREEZE) return "";
+  const PoolDevice* device = pool_.Find(worker.name);
+  if (device == nullptr) return "workers_busy";  // its device lane has not spoken yet
+  bool checks = false;
+  bool checks_this = false;
+  std::string why = "devices_unhealthy";
+  for (const LiveJob* job : action.jobs) {
+    checks = checks || job->is_check();
+    checks_this = checks_this || job->record.device() == worker.name;
+    if (job->is_check() || why.empty()) continue;
+    why = pool_.WhyClosedTo(*device, job->instance, job->record.job().user());
+  }
+  if (checks_this && pool_.TakesChecks(*device)) return "";
+  // The run of a health check is about its device; what leads to it any device may do.
+  if (checks && action.record.kind() == v1::ACTION_KIND_RUN) return "devices_unhealthy";
+  if (checks && why == "devices_unhealthy") {
+    why = pool_.WhyClosedTo(*device, action.instance, "");
+  }
+  if (!why.empty()) return why;
+  const auto running = running_of_.find(action.owner);
+  return options_.user_devices > 0 && running != running_of_.end() &&
+                 running->second >= options_.user_devices
+             ? "user_limit"
+             : "";
 }
 
 // After a failed attempt another worker is preferred, if there is one.
 bool Scheduler::MayTake(const Action& action, const WorkerState& worker) const {
+  if (!WhyNot(action, worker).empty()) return false;
   if (action.avoid_worker != worker.name) return true;
-  for (const v1::WorkerCatalogue* catalogue : workers_.LiveCatalogues()) {
-    if (catalogue != &worker.catalogue && CanPlace(action.record.placement(), *catalogue)) {
-      return false;
-    }
-  }
-  return true;
+  bool other = false;
+  workers_.ForEachLive([&](const WorkerState& candidate) {
+    other = other || (&candidate != &worker &&
+                      CanPlace(action.record.placement(), candidate.catalogue) &&
+                      WhyNot(action, candidate).empty());
+  });
+  return !other;
 }
 
 void Scheduler::DispatchAction(Action& action, Transaction& t) {
@@ -206,6 +309,7 @@ void Scheduler::Lease(Action& action, LaneState& lane, Transaction& t) {
   queue_.Remove(&action);
   action.state = Action::State::kLeased;
   action.lane = &lane;
+  if (lane.kind == v1::LANE_DEVICE) ++running_of_[action.owner];
   action.started_ms = Now();
   action.cancelling = false;
   action.recovered = false;
@@ -316,7 +420,12 @@ void Scheduler::FailUnreadable(const std::string& instance, const std::string& k
 
 void Scheduler::ReleaseLane(Action& action, Transaction& t) {
   LaneState& lane = *action.lane;
-  observer_->LeaseEnded(static_cast<double>(Now() - action.started_ms) / 1e3);
+  const double seconds = static_cast<double>(Now() - action.started_ms) / 1e3;
+  observer_->LeaseEnded(seconds);
+  if (lane.kind == v1::LANE_DEVICE) {
+    if (--running_of_[action.owner] <= 0) running_of_.erase(action.owner);
+    usage_.Add(action.owner, seconds, clock_->WallMicros(), t.writes);
+  }
   t.writes.push_back({Family::kLeases, lane.Name(), std::nullopt});
   lane.action = nullptr;
   action.lane = nullptr;
@@ -349,12 +458,21 @@ void Scheduler::LoseLease(LaneState& lane, const std::string& why, Transaction& 
                       true, t);
 }
 
-void Scheduler::AttachLog(Action& action, v1::Failure* failure, Transaction& t) {
-  if (failure->has_details() || action.log.empty()) return;
+// Stores what the open attempt printed; a failure without details of its own refers to it.
+void Scheduler::KeepLog(Action& action, v1::Failure* failure, Transaction& t) {
+  if (action.log.empty() || action.record.attempts().empty()) return;
   const std::string text = action.log.Text();
   const Digest digest = DigestOf(std::string_view(text));
   BlobStore::AppendRows(action.instance, digest, text, t.writes);
-  *failure->mutable_details() = ToProto(digest);
+  v1::AttemptLog* log =
+      action.record.mutable_attempts(action.record.attempts_size() - 1)->mutable_log();
+  *log->mutable_text() = ToProto(digest);
+  log->set_bytes(action.log.end());
+  log->set_dropped(action.log.dropped());
+  log->set_dropped_at(action.log.dropped() > 0 ? action.log.dropped_at() : 0);
+  if (failure != nullptr && !failure->has_details()) {
+    *failure->mutable_details() = ToProto(digest);
+  }
 }
 
 // Jobs that were cancelled while they shared the action.
@@ -369,6 +487,7 @@ void Scheduler::FinishCancelled(Action& action, Transaction& t) {
 
 void Scheduler::CompleteWithOutput(Action& action, const v1::ActionOutput& output,
                                    const records::Placement& frozen_placement, Transaction& t) {
+  KeepLog(action, nullptr, t);
   EndAttempt(action, nullptr, false);
   ReleaseLane(action, t);
   FinishCancelled(action, t);
@@ -441,7 +560,7 @@ void Scheduler::WriteOutputRows(Action& action, const v1::ActionOutput* previous
 
 void Scheduler::CompleteWithFailure(Action& action, v1::Failure failure, bool lost,
                                     Transaction& t) {
-  AttachLog(action, &failure, t);
+  KeepLog(action, &failure, t);
   EndAttempt(action, &failure, lost);
   const std::string worker = action.lane->worker->name;
   ReleaseLane(action, t);
@@ -476,6 +595,7 @@ void Scheduler::CompleteCancelled(Action& action, Transaction& t) {
         action, MakeFailure(v1::INFRA, kWorkerStopped, "the worker stopped before the end"), false,
         t);
   }
+  KeepLog(action, nullptr, t);
   EndAttempt(action, nullptr, false);
   ReleaseLane(action, t);
   FinishCancelled(action, t);
@@ -492,7 +612,7 @@ void Scheduler::CompleteCancelled(Action& action, Transaction& t) {
 }
 
 void Scheduler::CompleteTimedOut(Action& action, v1::Failure failure, Transaction& t) {
-  AttachLog(action, &failure, t);
+  KeepLog(action, &failure, t);
   EndAttempt(action, &failure, false);
   ReleaseLane(action, t);
   FinishCancelled(action, t);

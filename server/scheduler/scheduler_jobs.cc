@@ -7,9 +7,11 @@
 #include "core/bundle/manifest.h"
 #include "helx/v1/results.pb.h"
 #include "server/scheduler/job_document.h"
+#include "server/scheduler/job_reader.h"
 #include "server/scheduler/names.h"
 #include "server/scheduler/placement.h"
 #include "server/scheduler/scheduler.h"
+#include "server/scheduler/selector.h"
 #include "server/scheduler/timestamps.h"
 #include "server/scheduler/turn.h"
 #include "server/store/keys.h"
@@ -18,6 +20,7 @@ namespace helx::server {
 namespace {
 
 constexpr size_t kDocumentLimit = 1 << 20;
+constexpr int32_t kPriorityMost = 1000;
 constexpr int64_t kManifestLimit = 3 << 20;
 constexpr int64_t kQueueLimitMostMs = int64_t{30} * 24 * 3600 * 1000;
 
@@ -40,6 +43,11 @@ absl::Status CheckSubmit(const v1::SubmitJobRequest& request, int64_t run_limit_
   HELX_RETURN_IF_ERROR(CheckText("model_stem", request.model_stem(), 128));
   if (!request.request_id().empty()) {
     HELX_RETURN_IF_ERROR(CheckToken("request_id", request.request_id()));
+  }
+  HELX_RETURN_IF_ERROR(Selector::Parse(request.selector()).status());
+  if (request.priority() < -kPriorityMost || request.priority() > kPriorityMost) {
+    return InvalidArgument("priority is " + std::to_string(request.priority()) +
+                           "; allowed are -1000 to 1000");
   }
   HELX_RETURN_IF_ERROR(CheckLimit("queue_limit_ms", request.queue_limit_ms(), kQueueLimitMostMs));
   HELX_RETURN_IF_ERROR(CheckLimit("run_limit_ms", request.run_limit_ms(), run_limit_most));
@@ -99,6 +107,14 @@ absl::Status Scheduler::SubmitInTurn(const Caller& caller, const v1::SubmitJobRe
     if (repeated) return absl::OkStatus();
   }
   HELX_RETURN_IF_ERROR(store_->health());
+  const std::string owner = InstanceKey(caller.instance, caller.user);
+  const auto live = live_of_.find(owner);
+  if (options_.user_jobs > 0 && live != live_of_.end() && live->second >= options_.user_jobs) {
+    return absl::ResourceExhaustedError(caller.user + " has " + std::to_string(live->second) +
+                                        " unfinished jobs; at most " +
+                                        std::to_string(options_.user_jobs) +
+                                        " are allowed: wait for some, or cancel them");
+  }
   auto owned = std::make_unique<LiveJob>();
   LiveJob& job = *owned;
   job.instance = caller.instance;
@@ -112,6 +128,7 @@ absl::Status Scheduler::SubmitInTurn(const Caller& caller, const v1::SubmitJobRe
   proto->set_experiment(request.name());
   proto->set_run(request.run());
   proto->set_model_stem(request.model_stem());
+  proto->set_selector(request.selector());
   proto->set_kind(request.kind() == v1::JOB_KIND_UNSPECIFIED ? v1::JOB_KIND_RUN : request.kind());
   SetTimestamp(clock_->WallMicros(), proto->mutable_create_time());
   record.set_no_cache(request.no_cache());
@@ -132,6 +149,7 @@ absl::Status Scheduler::SubmitInTurn(const Caller& caller, const v1::SubmitJobRe
       idempotency_.erase(row);
     });
   }
+  ++live_of_[owner];
   jobs_[InstanceKey(job.instance, job.id)] = std::move(owned);
   Advance(job, t);
   t.effects.push_back(
@@ -254,12 +272,17 @@ absl::Status Scheduler::TakeBundle(const v1::Digest& bundle, LiveJob& job) {
 // Takes the job as far as it gets: to the action that it must wait for, or to its end.
 void Scheduler::Advance(LiveJob& job, Transaction& t) {
   records::JobRecord& record = job.record;
+  if (!record.job().selector().empty() && RefuseSelector(job, t)) return;
   if (!record.job().has_frozen_request() && !AdvanceFreeze(job, t)) return;
   if (RunsBundle(record.job().kind())) return AdvanceBundle(job, t);
   const bool runs = record.job().kind() == v1::JOB_KIND_RUN && !record.run_key().empty();
-  const std::string run_key = "run:" + record.run_key();
+  // A health check is about the device that runs it, so its run is nobody else's.
+  const std::string run_key =
+      "run:" + (job.is_check()
+                    ? Sha256Hex(std::string_view(record.run_key() + "\n" + record.device()))
+                    : record.run_key());
   const std::string build_key = "build:" + record.build_key();
-  if (runs && !record.no_cache()) {
+  if (runs && !record.no_cache() && !job.is_check()) {
     if (const auto hit = cache_.Find(job.instance, run_key)) {
       observer_->CacheHit(v1::ACTION_KIND_RUN);
       return Succeed(job, *hit, true, t);
@@ -423,6 +446,7 @@ void Scheduler::AdvanceWaiter(const std::shared_ptr<FreezeWaiter>& waiter, Trans
   action.waiters.insert(waiter);
   waiter->action = &action;
   if (!fresh) return;
+  action.owner = waiter->owner;
   *action.record.mutable_document() = waiter->document;
   *action.record.mutable_placement() = waiter->placement;
   Enqueue(action, t);
@@ -433,6 +457,7 @@ std::shared_ptr<FreezeWaiter> Scheduler::Freeze(
     std::function<void(absl::StatusOr<v1::FreezeResponse>)> done) {
   auto waiter = std::make_shared<FreezeWaiter>();
   waiter->instance = caller.instance;
+  waiter->owner = InstanceKey(caller.instance, caller.user);
   waiter->done = std::move(done);
   absl::Status refused = document.size() <= kDocumentLimit
                              ? absl::OkStatus()
@@ -478,6 +503,7 @@ void Scheduler::TakeFrozen(LiveJob& job, const records::ActionRecord& record) {
   job.record.set_build_key(output.build_key());
   job.record.set_run_key(output.run_key());
   *job.record.mutable_placement() = record.output_placement();
+  job.record.mutable_placement()->clear_selectors();
   job.record.set_bundle_executed(output.executed());
 }
 
@@ -526,6 +552,8 @@ void Scheduler::Finish(LiveJob& job, v1::JobPhase phase, Transaction& t) {
   job.record.clear_action();
   Transition(job, phase, t);
   observer_->JobFinished(job.record.job());
+  if (--live_of_[job.owner()] <= 0) live_of_.erase(job.owner());
+  if (job.is_check()) HealthCheckEnded(job, t);
   const auto found = jobs_.find(InstanceKey(job.instance, job.id));
   t.ended_jobs.push_back(std::move(found->second));
   jobs_.erase(found);
@@ -559,6 +587,13 @@ void Scheduler::Cancel(const Caller& caller, const std::string& id, JobDone done
     return;
   }
   LiveJob& job = *found->second;
+  if (!caller.is_operator && job.record.job().user() != caller.user) {
+    const absl::Status refused = absl::PermissionDeniedError(
+        "jobs/" + id + " belongs to " + job.record.job().user() + "; only that user and operators cancel it");
+    turn.transaction.effects.push_back(
+        [done = std::move(done), refused](const absl::Status&) { done(refused); });
+    return;
+  }
   if (!job.record.job().cancel_requested()) CancelInTurn(job, turn.transaction);
   turn.transaction.effects.push_back(
       [done = std::move(done), answer = job.record.job()](const absl::Status& status) {
@@ -577,8 +612,7 @@ void Scheduler::CancelInTurn(LiveJob& job, Transaction& t) {
   }
   job.cancel_deadline_ms = Now() + options_.cancel_limit_ms;
   Transition(job, v1::CANCELLING, t);
-  action->cancelling = true;
-  AnswerParked(*action->lane, t);
+  BeginCancel(*action, t);
 }
 
 void Scheduler::FillQueueState(v1::Job* job) const {
@@ -593,15 +627,74 @@ void Scheduler::FillQueueState(v1::Job* job) const {
   } else if (action->state == Action::State::kBackoff) {
     job->set_queue_reason("retry_backoff");
   } else if (action->state == Action::State::kQueued) {
-    job->set_queue_reason(QueueReason(action->record.placement()));
+    job->set_queue_reason(QueueReason(*action));
     job->set_queue_position(static_cast<int32_t>(queue_.Position(*action)));
   }
 }
 
-uint64_t Scheduler::Watch(const Caller& caller, const std::string& id, std::function<void()> wake) {
+// What was submitted then, from the store.
+absl::StatusOr<v1::SubmitJobRequest> Scheduler::RequestOf(
+    const Caller& caller, const v1::ResubmitJobRequest& request) const {
+  HELX_ASSIGN_OR_RETURN(const std::string id, JobIdOf(request.name()));
+  const auto row = store_->Get(Family::kJobs, JobKey(caller.instance, id));
+  if (absl::IsNotFound(row.status())) return NotFound("there is no jobs/" + id);
+  HELX_RETURN_IF_ERROR(row.status());
+  records::JobRecord record;
+  if (!record.ParseFromString(*row)) return DataLoss("the row of job " + id + " is damaged");
+  const v1::Job& job = record.job();
+  v1::SubmitJobRequest out;
+  out.set_request_id(request.request_id());
+  out.set_name(job.experiment());
+  out.set_run(job.run());
+  out.set_model_stem(job.model_stem());
+  out.set_kind(job.kind());
+  out.set_no_cache(request.no_cache());
+  // A health check's priority is nobody's to ask for.
+  const int32_t priority = record.device().empty() ? record.priority() : 0;
+  out.set_priority(request.priority() != 0 ? request.priority() : priority);
+  out.set_selector(request.selector().empty() ? job.selector() : request.selector());
+  out.set_queue_limit_ms(request.queue_limit_ms() != 0 ? request.queue_limit_ms()
+                                                       : record.queue_limit_ms());
+  out.set_run_limit_ms(request.run_limit_ms() != 0 ? request.run_limit_ms()
+                                                   : record.run_limit_ms());
+  if (record.has_document()) {
+    const Digest digest = FromProto(record.document());
+    auto document = blobs_->Read(caller.instance, digest);
+    if (absl::IsNotFound(document.status())) return MissingBlobs::Error({digest});
+    HELX_ASSIGN_OR_RETURN(*out.mutable_document(), std::move(document));
+  } else if (RunsBundle(job.kind())) {
+    *out.mutable_bundle() = record.build_bundle();
+  } else {
+    *out.mutable_frozen_request() = job.frozen_request();
+  }
+  return out;
+}
+
+void Scheduler::Resubmit(const Caller& caller, const v1::ResubmitJobRequest& request,
+                         JobDone done) {
+  const auto again = RequestOf(caller, request);
+  if (!again.ok()) return done(again.status());
+  Submit(caller, *again, std::move(done));
+}
+
+std::string Scheduler::ReadLiveLog(const Caller& caller, const std::string& id,
+                                   v1::ActionKind kind, int32_t number, int64_t offset,
+                                   size_t limit, int64_t* start) const {
+  std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(InstanceKey(caller.instance, id));
+  if (found == jobs_.end() || found->second->action == nullptr) return "";
+  const Action& action = *found->second->action;
+  if (action.lane == nullptr || action.record.kind() != kind || action.lane->attempt != number) {
+    return "";
+  }
+  return action.log.Read(offset, limit, start);
+}
+
+uint64_t Scheduler::Watch(const Caller& caller, const std::string& id, std::function<void()> wake,
+                          bool logs) {
   std::lock_guard lock(mutex_);
   const std::string key = InstanceKey(caller.instance, id);
-  watchers_[++watches_] = {key, std::move(wake)};
+  watchers_[++watches_] = {key, std::move(wake), logs};
   watchers_of_.emplace(key, watches_);
   return watches_;
 }

@@ -28,6 +28,7 @@ void Scheduler::Tick() {
     TickLanes(now, turn.transaction);
     TickActions(now, turn.transaction);
     TickJobs(now, turn.transaction);
+    TickPool(turn.transaction);
     sweep = now - last_sweep_ms_ >= kSweepIntervalMs;
     if (sweep) last_sweep_ms_ = now;
   }
@@ -51,9 +52,14 @@ void Scheduler::TickLanes(int64_t now, Transaction& t) {
 void Scheduler::TickActions(int64_t now, Transaction& t) {
   std::vector<Action*> due;
   std::vector<Action*> overdue;
+  std::vector<Action*> unkilled;
   for (auto& [key, action] : actions_) {
     if (action->state == Action::State::kBackoff && now >= action->not_before_ms) {
       due.push_back(action.get());
+    }
+    if (action->state == Action::State::kLeased && action->cancelling &&
+        now >= action->kill_deadline_ms) {
+      unkilled.push_back(action.get());
     }
     if (action->state == Action::State::kLeased &&
         action->record.kind() == v1::ACTION_KIND_FREEZE && !action->cancelling &&
@@ -61,6 +67,7 @@ void Scheduler::TickActions(int64_t now, Transaction& t) {
       overdue.push_back(action.get());
     }
   }
+  for (Action* action : unkilled) Quarantine(*action, t);
   for (Action* action : due) Enqueue(*action, t);
   for (Action* action : overdue) {
     // The worker did not keep the limit: its jobs end, and it is told to stop.

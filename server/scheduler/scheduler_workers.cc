@@ -14,6 +14,7 @@ namespace helx::server {
 namespace {
 
 constexpr size_t kLogPieceBytes = 64 << 10;
+constexpr int64_t kLogOffsetMost = int64_t{1} << 50;
 constexpr int kViolationsLimit = 64;
 
 v1::SynchronizeResponse Idle() {
@@ -95,6 +96,14 @@ void Scheduler::Synchronize(const v1::SynchronizeRequest& request, SynchronizeDo
           }
         }
       }
+      if (request.lane() == v1::LANE_DEVICE) {
+        PoolDevice& device = pool_.Join(worker.name, request.catalogue(), t.writes);
+        if (device.quarantined_session == worker.session && !request.has_executing()) {
+          // It did let go in the end, so nothing of the old work lives on.
+          pool_.SetHealth(device, v1::HEALTH_UNKNOWN, "kill_late",
+                          "it acknowledged the end of its work late", t.writes);
+        }
+      }
       const bool changed = !was_live || worker.catalogue.SerializeAsString() !=
                                             request.catalogue().SerializeAsString();
       if (changed) {
@@ -171,7 +180,18 @@ absl::StatusOr<LaneState*> Scheduler::CheckLease(const std::string& worker_name,
 }
 
 absl::Status Scheduler::Report(const v1::ReportRequest& request) {
-  Turn turn(this);
+  absl::Status status;
+  std::vector<std::function<void()>> wakes;
+  {
+    Turn turn(this);
+    status = ReportInTurn(request, turn.transaction, &wakes);
+  }
+  for (const auto& wake : wakes) wake();
+  return status;
+}
+
+absl::Status Scheduler::ReportInTurn(const v1::ReportRequest& request, Transaction& t,
+                                     std::vector<std::function<void()>>* wakes) {
   HELX_ASSIGN_OR_RETURN(LaneState* const lane,
                         CheckLease(request.worker(), request.session(), request.lease()));
   Action& action = *lane->action;
@@ -180,7 +200,18 @@ absl::Status Scheduler::Report(const v1::ReportRequest& request) {
       return InvalidArgument("log has " + std::to_string(request.log().size()) +
                              " bytes; at most 65536 are allowed in one message");
     }
-    action.log.Append(request.log());
+    if (request.log_offset() < 0 || request.log_offset() > kLogOffsetMost) {
+      return InvalidArgument("log_offset is " + std::to_string(request.log_offset()) +
+                             "; allowed are 0 to 2^50");
+    }
+    action.log.AppendAt(request.log_offset(), request.log());
+    for (const LiveJob* job : action.jobs) {
+      const auto [begin, end] = watchers_of_.equal_range(InstanceKey(job->instance, job->id));
+      for (auto it = begin; it != end; ++it) {
+        const Watcher& watcher = watchers_.at(it->second);
+        if (watcher.logs) wakes->push_back(watcher.wake);
+      }
+    }
     return absl::OkStatus();
   }
   if (request.item_case() != v1::ReportRequest::kPhase) {
@@ -194,8 +225,18 @@ absl::Status Scheduler::Report(const v1::ReportRequest& request) {
   }
   if (action.cancelling || phase == action.phase) return absl::OkStatus();
   action.phase = phase;
-  for (LiveJob* job : action.jobs) Transition(*job, phase, turn.transaction);
+  for (LiveJob* job : action.jobs) Transition(*job, phase, t);
   return absl::OkStatus();
+}
+
+bool Scheduler::HoldsLease(const std::string& worker, const std::string& instance) {
+  std::lock_guard lock(mutex_);
+  bool holds = false;
+  workers_.ForEachLane([&](LaneState& lane) {
+    holds = holds || (lane.action != nullptr && lane.action->instance == instance &&
+                      (worker.empty() || lane.worker->name == worker));
+  });
+  return holds;
 }
 
 void Scheduler::Complete(const v1::CompleteRequest& request, StatusDone done) {

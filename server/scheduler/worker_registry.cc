@@ -75,4 +75,10 @@ void WorkerRegistry::ForEachLane(const std::function<void(LaneState&)>& visit) {
   }
 }
 
+void WorkerRegistry::ForEachLive(const std::function<void(const WorkerState&)>& visit) const {
+  for (const auto& [name, worker] : workers_) {
+    if (worker->live) visit(*worker);
+  }
+}
+
 }  // namespace helx::server

@@ -69,6 +69,7 @@ class WorkerRegistry {
   std::vector<const v1::WorkerCatalogue*> LiveCatalogues() const;
   int live_count() const;
   void ForEachLane(const std::function<void(LaneState&)>& visit);
+  void ForEachLive(const std::function<void(const WorkerState&)>& visit) const;
 
  private:
   const int64_t silence_limit_ms_;

@@ -18,6 +18,10 @@
 //   index_results   instance 00 id                            v1.ResultEntry of a job that left a
 //   bundle index_latest    instance 00 name 00 id                    bundle digest; name =
 //   "experiment" or "experiment/run" index_bundles   instance 00 hash BundleRecord by manifest
+//
+// The pool's rows: in `default` "device" 00 name (DeviceRecord), "check" 00 platform
+// (HealthCheckRecord), "usage" 00 instance 00 user (UsageRecord); in `leases` "lease:" name of device
+// (DeviceLeaseRecord), which no lane's name can be.
 #ifndef HELX_SERVER_STORE_KEYS_H_
 #define HELX_SERVER_STORE_KEYS_H_
 

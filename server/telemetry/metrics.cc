@@ -76,6 +76,15 @@ Metrics::Metrics(const std::string& version, const std::string& commit)
   retries_ = &Counters(r, "helx_job_retries_total", "Attempts of actions after the first.").Add({});
   expired_ = &Counters(r, "helx_leases_expired_total", "Leases whose worker was lost.").Add({});
   workers_ = &Gauges(r, "helx_workers", "Workers heard of within a minute.").Add({});
+  auto& devices = Gauges(r, "helx_devices", "Devices of the pool by state and health.");
+  for (int state = v1::STATE_IDLE; state < v1::DeviceState_ARRAYSIZE; ++state) {
+    for (int health = v1::HEALTH_GOOD; health < v1::DeviceHealth_ARRAYSIZE; ++health) {
+      devices_[state][health] = &devices.Add(
+          {{"pool", "default"},
+           {"state", Lower(v1::DeviceState_Name(state).substr(sizeof("STATE_") - 1))},
+           {"health", Lower(v1::DeviceHealth_Name(health).substr(sizeof("HEALTH_") - 1))}});
+    }
+  }
   oldest_ =
       &Gauges(r, "helx_queue_oldest_seconds", "How long the oldest queued job has waited.").Add({});
   writable_ = &Gauges(r, "helx_store_writable", "1 while the store accepts new work.").Add({});
@@ -106,6 +115,11 @@ void Metrics::Sample(const MetricsSample& sample) {
   workers_->Set(sample.live_workers);
   oldest_->Set(sample.oldest_queued_seconds);
   writable_->Set(sample.store_writable ? 1 : 0);
+  for (size_t state = v1::STATE_IDLE; state < devices_.size(); ++state) {
+    for (size_t health = v1::HEALTH_GOOD; health < devices_[state].size(); ++health) {
+      devices_[state][health]->Set(sample.devices[state][health]);
+    }
+  }
 }
 
 void Metrics::PhaseChanged(v1::JobPhase from, v1::JobPhase to, double seconds_in_from) {

@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "core/base/status.h"
+#include "helx/v1/pool.pb.h"
 #include "server/scheduler/observer.h"
 
 namespace helx::server {
@@ -26,6 +27,8 @@ struct MetricsSample {
   int live_workers = 0;
   double oldest_queued_seconds = 0;
   bool store_writable = true;
+  // By v1::DeviceState and v1::DeviceHealth.
+  std::array<std::array<int, v1::DeviceHealth_ARRAYSIZE>, v1::DeviceState_ARRAYSIZE> devices{};
 };
 
 // Thread-safe. Without a call of Expose it only counts.
@@ -75,6 +78,8 @@ class Metrics : public SchedulerObserver {
   prometheus::Counter* retries_;
   prometheus::Counter* expired_;
   prometheus::Gauge* workers_;
+  std::array<std::array<prometheus::Gauge*, v1::DeviceHealth_ARRAYSIZE>, v1::DeviceState_ARRAYSIZE>
+      devices_{};
   prometheus::Gauge* oldest_;
   prometheus::Gauge* writable_;
   prometheus::Family<prometheus::Counter>* rpc_started_;

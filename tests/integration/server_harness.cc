@@ -48,8 +48,10 @@ std::string FileText(const std::string& path) {
 Daemon::Daemon(std::vector<std::string> extra, Transport transport)
     : data_(folder_.path() + "/data"),
       extra_(std::move(extra)),
-      address_(transport == Transport::kTcp ? "127.0.0.1:0"
-                                            : "unix:" + folder_.path() + "/run/helxd.sock") {}
+      address_(transport == Transport::kUnix ? "unix:" + folder_.path() + "/run/helxd.sock"
+                                             : "127.0.0.1:0") {
+  if (transport == Transport::kTcp) extra_.push_back("--insecure");
+}
 
 Daemon::~Daemon() {
   if (pid_ > 0) Kill();
@@ -57,8 +59,8 @@ Daemon::~Daemon() {
 
 bool Daemon::Start() {
   std::vector<std::string> words = {
-      kHelxd,      "--listen", address_,     "--data-dir",      data_,
-      "--workers", "0",        "--insecure", "--ballast-bytes", "1048576"};
+      kHelxd,      "--listen", address_,          "--data-dir", data_,
+      "--workers", "0",        "--ballast-bytes", "1048576"};
   words.insert(words.end(), extra_.begin(), extra_.end());
   int out[2];
   if (pipe2(out, O_CLOEXEC) != 0) return false;
@@ -112,7 +114,8 @@ int RunProgram(const std::vector<std::string>& words, std::string* output) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-Client::Client(const std::string& address, int receive_limit_bytes) {
+Client::Client(const std::string& address, int receive_limit_bytes,
+               std::shared_ptr<grpc::ChannelCredentials> credentials) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(receive_limit_bytes);
   // Restarted servers are found again at once; the second is how long one attempt to connect may
@@ -121,7 +124,8 @@ Client::Client(const std::string& address, int receive_limit_bytes) {
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  channel = grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  if (credentials == nullptr) credentials = grpc::InsecureChannelCredentials();
+  channel = grpc::CreateCustomChannel(address, credentials, arguments);
   blobs = v1::Blobs::NewStub(channel);
   capabilities = v1::Capabilities::NewStub(channel);
   experiments = v1::Experiments::NewStub(channel);
@@ -130,8 +134,9 @@ Client::Client(const std::string& address, int receive_limit_bytes) {
   worker = v1::Worker::NewStub(channel);
 }
 
-std::string Client::UploadName(const Digest& digest, const std::string& uuid) {
-  return "default/uploads/" + uuid + "/blobs/" + digest.ToString();
+std::string Client::UploadName(const Digest& digest, const std::string& uuid,
+                               const std::string& instance) {
+  return instance + "/uploads/" + uuid + "/blobs/" + digest.ToString();
 }
 
 grpc::Status Client::Write(const std::string& resource_name, const std::string& content,
@@ -155,10 +160,10 @@ grpc::Status Client::Write(const std::string& resource_name, const std::string& 
   return status;
 }
 
-Digest Client::Put(const std::string& content) {
+Digest Client::Put(const std::string& content, const std::string& instance) {
   const Digest digest = DigestOf(std::string_view(content));
   static std::atomic<int> uploads = 0;
-  Write(UploadName(digest, "put" + std::to_string(++uploads)), content);
+  Write(UploadName(digest, "put" + std::to_string(++uploads), instance), content);
   return digest;
 }
 
@@ -166,7 +171,7 @@ grpc::Status Client::Read(const Digest& digest, std::string* content, int64_t of
                           int64_t limit) {
   grpc::ClientContext context;
   v1::ReadRequest request;
-  request.set_resource_name("default/blobs/" + digest.ToString());
+  request.set_resource_name("-/blobs/" + digest.ToString());
   request.set_read_offset(offset);
   request.set_read_limit(limit);
   auto reader = blobs->Read(&context, request);
@@ -225,11 +230,12 @@ v1::Job Client::Wait(const std::string& name) {
 }
 
 ScriptedWorker::ScriptedWorker(const std::string& address, std::string name, Script script,
-                               std::string session)
+                               std::string session,
+                               std::shared_ptr<grpc::ChannelCredentials> credentials)
     : name_(std::move(name)),
       session_(std::move(session)),
       script_(std::move(script)),
-      client_(address) {
+      client_(address, 4 << 20, std::move(credentials)) {
   for (const v1::Lane lane : {v1::LANE_FREEZE, v1::LANE_DEVICE}) {
     lanes_.emplace_back([this, lane] { RunLane(lane); });
   }
@@ -343,14 +349,14 @@ v1::ActionOutput ScriptedWorker::GoodOutput(const v1::ExecuteAction& action,
   v1::ActionOutput output;
   if (action.kind() == v1::ACTION_KIND_FREEZE) {
     const std::string frozen = "frozen " + Sha256Hex(std::string_view(action.document()));
-    *output.mutable_frozen_request() = ToProto(client_.Put(frozen));
+    *output.mutable_frozen_request() = ToProto(client_.Put(frozen, action.instance()));
     output.set_build_key(Sha256Hex(std::string_view("build" + frozen)));
     output.set_run_key(Sha256Hex(std::string_view("run" + frozen)));
     output.set_platform("board");
     output.set_engine("builtin");
     return output;
   }
-  const Digest manifest = client_.Put("manifest " + action.lease().action() + salt);
+  const Digest manifest = client_.Put("manifest " + action.lease().action() + salt, action.instance());
   *output.mutable_bundle() = ToProto(manifest);
   *output.add_blobs() = ToProto(manifest);
   output.set_content_digest(Sha256Hex("content " + action.lease().action() + salt));

@@ -28,7 +28,8 @@ class Daemon {
  public:
   // Listens on a UNIX socket, or on a TCP port of loopback. The port of a killed daemon may go to
   // somebody else.
-  enum class Transport { kUnix, kTcp };
+  // With kTls the certificates come in `extra`.
+  enum class Transport { kUnix, kTcp, kTls };
   explicit Daemon(std::vector<std::string> extra = {}, Transport transport = Transport::kUnix);
   ~Daemon();
 
@@ -56,15 +57,18 @@ class Daemon {
 int RunProgram(const std::vector<std::string>& words, std::string* output);
 
 struct Client {
-  explicit Client(const std::string& address, int receive_limit_bytes = 4 << 20);
+  // Without credentials: plain text.
+  explicit Client(const std::string& address, int receive_limit_bytes = 4 << 20,
+                  std::shared_ptr<grpc::ChannelCredentials> credentials = nullptr);
 
-  // Uploads in pieces of 1 MiB; the digest.
-  Digest Put(const std::string& content);
+  // Uploads in pieces of 1 MiB; the digest. "-" is the caller's own instance.
+  Digest Put(const std::string& content, const std::string& instance = "-");
   grpc::Status Write(const std::string& resource_name, const std::string& content,
                      int64_t offset = 0, bool finish = true, int64_t* committed = nullptr);
   grpc::Status Read(const Digest& digest, std::string* content, int64_t offset = 0,
                     int64_t limit = 0);
-  static std::string UploadName(const Digest& digest, const std::string& uuid = "u1");
+  static std::string UploadName(const Digest& digest, const std::string& uuid = "u1",
+                                const std::string& instance = "default");
 
   // A document over a model of these bytes, which are uploaded.
   std::string Document(const std::string& model);
@@ -95,7 +99,8 @@ class ScriptedWorker {
       std::function<bool(ScriptedWorker&, const v1::ExecuteAction&, v1::CompleteRequest*)>;
 
   ScriptedWorker(const std::string& address, std::string name, Script script = nullptr,
-                 std::string session = "s1");
+                 std::string session = "s1",
+                 std::shared_ptr<grpc::ChannelCredentials> credentials = nullptr);
   ~ScriptedWorker();
   void Stop();
 

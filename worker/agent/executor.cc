@@ -131,7 +131,9 @@ class Executor::Impl {
   v1::CompleteRequest Execute(const v1::ExecuteAction& action, const ExecutorCallbacks& callbacks) {
     v1::CompleteRequest completion;
     const absl::Status status = TryExecute(action, callbacks, &completion);
-    if (!status.ok()) {
+    if (absl::IsCancelled(status)) {
+      completion.set_cancelled(true);
+    } else if (!status.ok()) {
       // What failed here is the host or the way to the server, so another attempt may do better.
       const bool lost_blob = absl::IsNotFound(status) || absl::IsDataLoss(status);
       *completion.mutable_failure() = MakeFailure(
@@ -185,8 +187,8 @@ class Executor::Impl {
       return absl::OkStatus();
     }
     return action.kind() == v1::ACTION_KIND_FREEZE
-               ? PublishFreeze(result, &transfer, completion)
-               : PublishBundle(action, result, &transfer, completion);
+               ? PublishFreeze(result, callbacks.cancelled, &transfer, completion)
+               : PublishBundle(action, result, callbacks.cancelled, &transfer, completion);
   }
 
   // Writes the action's input folder (see action.h), and finds a build's kernels.
@@ -200,11 +202,11 @@ class Executor::Impl {
                           CanonicalJson(Json{{"kind", of_bundle ? "freeze_bundle" : spec->kind},
                                              {"catalogue", catalogue}}));
     HELX_RETURN_IF_ERROR(WriteFile(folder + "/action.json", text));
-    if (of_bundle) return FetchBundle(action, folder, transfer);
+    if (of_bundle) return FetchBundle(action, folder, spec->cancelled, transfer);
     if (action.kind() == v1::ACTION_KIND_FREEZE) {
       HELX_RETURN_IF_ERROR(WriteFile(folder + "/document.json", action.document()));
       HELX_ASSIGN_OR_RETURN(const std::vector<Digest> blobs, DocumentBlobs(action.document()));
-      return FetchAll(blobs, folder + "/blobs/", transfer);
+      return FetchAll(blobs, folder + "/blobs/", spec->cancelled, transfer);
     }
     HELX_RETURN_IF_ERROR(WriteFile(folder + "/request.json", action.frozen_request()));
     HELX_ASSIGN_OR_RETURN(const FrozenRequest request,
@@ -216,9 +218,9 @@ class Executor::Impl {
       HELX_RETURN_IF_ERROR(MakeFolder(folder + "/objects"));
       if (!action.no_cache()) HELX_RETURN_IF_ERROR(LinkObjects(request, folder));
     } else {
-      HELX_RETURN_IF_ERROR(FetchBundle(action, folder, transfer));
+      HELX_RETURN_IF_ERROR(FetchBundle(action, folder, spec->cancelled, transfer));
     }
-    return FetchAll(blobs, folder + "/blobs/", transfer);
+    return FetchAll(blobs, folder + "/blobs/", spec->cancelled, transfer);
   }
 
   static std::vector<Digest> TensorBlobs(const FrozenRequest& request) {
@@ -234,6 +236,12 @@ class Executor::Impl {
     return {blobs.begin(), blobs.end()};
   }
 
+  // Between two transfers, each of which is bounded: a cancelled action does not go on moving bytes.
+  static absl::Status CheckWanted(const std::function<bool()>& cancelled) {
+    return cancelled && cancelled() ? absl::CancelledError("the action was cancelled")
+                                    : absl::OkStatus();
+  }
+
   absl::Status Fetch(const Digest& digest, const std::string& path, rpc::BlobTransfer* transfer) {
     if (blobs_.LinkTo(digest, path)) return absl::OkStatus();
     HELX_ASSIGN_OR_RETURN(const std::string bytes, transfer->Download(digest));
@@ -242,8 +250,9 @@ class Executor::Impl {
   }
 
   absl::Status FetchAll(const std::vector<Digest>& digests, const std::string& prefix,
-                        rpc::BlobTransfer* transfer) {
+                        const std::function<bool()>& cancelled, rpc::BlobTransfer* transfer) {
     for (const Digest& digest : digests) {
+      HELX_RETURN_IF_ERROR(CheckWanted(cancelled));
       HELX_RETURN_IF_ERROR(Fetch(digest, prefix + digest.hash, transfer));
     }
     return absl::OkStatus();
@@ -251,12 +260,13 @@ class Executor::Impl {
 
   // A whole bundle, below bundle/.
   absl::Status FetchBundle(const v1::ExecuteAction& action, const std::string& folder,
-                           rpc::BlobTransfer* transfer) {
+                           const std::function<bool()>& cancelled, rpc::BlobTransfer* transfer) {
     HELX_ASSIGN_OR_RETURN(const Digest digest, rpc::FromProto(action.build_bundle()));
     HELX_ASSIGN_OR_RETURN(const std::string text, transfer->Download(digest, int64_t{8} << 20));
     HELX_ASSIGN_OR_RETURN(const Manifest manifest, Manifest::Parse(text));
     HELX_RETURN_IF_ERROR(MakeFolder(folder + "/bundle"));
     for (const Artifact& artifact : manifest.artifacts) {
+      HELX_RETURN_IF_ERROR(CheckWanted(cancelled));
       const std::string path = folder + "/bundle/" + artifact.path;
       HELX_RETURN_IF_ERROR(MakeFolder(fs::path(path).parent_path().string()));
       HELX_RETURN_IF_ERROR(Fetch(artifact.digest, path, transfer));
@@ -306,6 +316,7 @@ class Executor::Impl {
   }
 
   absl::Status UploadMissing(const std::map<Digest, const std::string*>& contents,
+                             const std::function<bool()>& cancelled,
                              rpc::BlobTransfer* transfer) {
     std::vector<Digest> digests;
     for (const auto& [digest, content] : contents) digests.push_back(digest);
@@ -317,9 +328,11 @@ class Executor::Impl {
     const auto work = [&] {
       for (size_t i = next++; i < missing.size(); i = next++) {
         const auto content = contents.find(missing[i]);
-        const absl::Status status = content == contents.end()
-                                        ? Internal("the server asked for an unknown blob")
-                                        : transfer->Upload(missing[i], *content->second);
+        absl::Status status = CheckWanted(cancelled);
+        if (status.ok()) {
+          status = content == contents.end() ? Internal("the server asked for an unknown blob")
+                                             : transfer->Upload(missing[i], *content->second);
+        }
         std::lock_guard lock(mutex);
         if (first.ok()) first = status;
       }
@@ -332,8 +345,8 @@ class Executor::Impl {
     return first;
   }
 
-  absl::Status PublishFreeze(const ActionResult& result, rpc::BlobTransfer* transfer,
-                             v1::CompleteRequest* completion) {
+  absl::Status PublishFreeze(const ActionResult& result, const std::function<bool()>& cancelled,
+                             rpc::BlobTransfer* transfer, v1::CompleteRequest* completion) {
     const auto file = result.files.find("request.json");
     if (file == result.files.end()) return Internal("the freeze action left no request");
     // Parsed and keyed here too: the child is not trusted to name keys that other jobs share.
@@ -341,7 +354,7 @@ class Executor::Impl {
     HELX_ASSIGN_OR_RETURN(const std::string canonical, request.Canonical());
     if (canonical != file->second) return Internal("the frozen request is not canonical");
     const Digest digest = DigestOf(file->second);
-    HELX_RETURN_IF_ERROR(UploadMissing({{digest, &file->second}}, transfer));
+    HELX_RETURN_IF_ERROR(UploadMissing({{digest, &file->second}}, cancelled, transfer));
     v1::ActionOutput* output = completion->mutable_output();
     *output->mutable_frozen_request() = rpc::ToProto(digest);
     HELX_ASSIGN_OR_RETURN(*output->mutable_build_key(), request.BuildBundleKey());
@@ -361,7 +374,8 @@ class Executor::Impl {
   }
 
   absl::Status PublishBundle(const v1::ExecuteAction& action, const ActionResult& result,
-                             rpc::BlobTransfer* transfer, v1::CompleteRequest* completion) {
+                             const std::function<bool()>& cancelled, rpc::BlobTransfer* transfer,
+                             v1::CompleteRequest* completion) {
     const auto file = result.files.find("manifest.json");
     if (file == result.files.end()) return Internal("the action left no manifest");
     HELX_ASSIGN_OR_RETURN(const Manifest manifest, Manifest::Parse(file->second));
@@ -375,7 +389,7 @@ class Executor::Impl {
       if (digest != artifact.digest) return Internal("the manifest disagrees with its files");
       contents[digest] = &content->second;
     }
-    HELX_RETURN_IF_ERROR(UploadMissing(contents, transfer));
+    HELX_RETURN_IF_ERROR(UploadMissing(contents, cancelled, transfer));
     v1::ActionOutput* output = completion->mutable_output();
     *output->mutable_bundle() = rpc::ToProto(bundle);
     HELX_ASSIGN_OR_RETURN(*output->mutable_content_digest(), manifest.ContentDigest());

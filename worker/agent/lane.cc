@@ -9,25 +9,29 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using std::chrono::steady_clock;
 using std::chrono::system_clock;
 
 // The server holds a call for at most 20 s.
 constexpr seconds kPollDeadline(30);
 constexpr milliseconds kRetryDelay(250);
+constexpr seconds kReopenDelay(1);
+constexpr milliseconds kKillDelay(100);
 constexpr size_t kLogPiece = 64 << 10;
 
 // A lease's progress stream. Losing it costs progress reports, never the action.
 class Reporter {
  public:
   Reporter(v1::Worker::Stub* stub, const WorkerIdentity& identity, const v1::Lease& lease)
-      : writer_(stub->Report(&context_, &response_)) {
+      : stub_(stub) {
     request_.set_worker(identity.worker);
     request_.set_session(identity.session);
     *request_.mutable_lease() = lease;
+    Open();
   }
   ~Reporter() {
-    if (finished_) return;
-    context_.TryCancel();
+    if (writer_ == nullptr) return;
+    context_->TryCancel();
     writer_->Finish();
   }
   void Phase(v1::JobPhase phase) {
@@ -38,28 +42,44 @@ class Reporter {
     while (!bytes.empty()) {
       const std::string_view piece = bytes.substr(0, kLogPiece);
       request_.set_log(piece.data(), piece.size());
+      request_.set_log_offset(log_bytes_);
       Send();
+      log_bytes_ += static_cast<int64_t>(piece.size());
       bytes.remove_prefix(piece.size());
     }
   }
   // Waits until the server has read everything, so that the log is whole before the action's end is known.
   void Finish() {
-    if (alive_) writer_->WritesDone();
+    if (writer_ == nullptr) return;
+    writer_->WritesDone();
     writer_->Finish();
-    finished_ = true;
+    writer_.reset();
   }
 
  private:
+  void Open() {
+    context_ = std::make_unique<grpc::ClientContext>();
+    writer_ = stub_->Report(context_.get(), &response_);
+  }
+  // A stream that broke is opened again, at most once a second: the server restarts, or renews the connection. What it lost
+  // is counted there by its offset.
   void Send() {
-    if (alive_) alive_ = writer_->Write(request_);
+    if (writer_ == nullptr && (refused_ || steady_clock::now() < open_again_)) return;
+    if (writer_ == nullptr) Open();
+    if (writer_->Write(request_)) return;
+    refused_ = writer_->Finish().error_code() != grpc::StatusCode::UNAVAILABLE;
+    writer_.reset();
+    open_again_ = steady_clock::now() + kReopenDelay;
   }
 
-  grpc::ClientContext context_;
+  v1::Worker::Stub* const stub_;
+  std::unique_ptr<grpc::ClientContext> context_;
   v1::ReportResponse response_;
   v1::ReportRequest request_;
-  std::unique_ptr<grpc::ClientWriter<v1::ReportRequest>> writer_;
-  bool alive_ = true;      // the server still reads
-  bool finished_ = false;
+  std::unique_ptr<grpc::ClientWriter<v1::ReportRequest>> writer_;  // null: broken or ended
+  bool refused_ = false;                                           // the lease is another's now
+  steady_clock::time_point open_again_;
+  int64_t log_bytes_ = 0;
 };
 
 bool SameLease(const v1::Lease& a, const v1::Lease& b) {
@@ -139,7 +159,8 @@ bool LaneSession::SynchronizeOnce() {
       Start(response.execute());
       break;
     case v1::SynchronizeResponse::kCancel:
-      cancel_ = true;
+      // Said again at once until the work has ended.
+      if (cancel_.exchange(true)) std::this_thread::sleep_for(kKillDelay);
       break;
     default:
       break;

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <random>
 #include <string>
 #include <thread>
@@ -16,10 +17,12 @@
 #include <spdlog/spdlog.h>
 
 #include "core/base/hex.h"
+#include "proto/channel_credentials.h"
 #include "worker/agent/catalogue.h"
 #include "worker/agent/executor.h"
 #include "worker/agent/kernels.h"
 #include "worker/agent/lane.h"
+#include "worker/agent/sandbox_selftest.h"
 
 namespace helx::agent {
 namespace {
@@ -29,8 +32,11 @@ struct Options {
   std::string name;
   std::string state_dir;
   std::string cache_dir;
+  rpc::TlsFiles tls;
+  std::vector<std::string> labels;  // KEY=VALUE
   bool allow_unsandboxed = false;
   bool print_catalogue = false;
+  bool sandbox_selftest = false;
 };
 
 std::string RandomHex() {
@@ -82,6 +88,25 @@ v1::WorkerCatalogue ToProto(const Catalogue& catalogue) {
   return out;
 }
 
+// The labels given, and those every device has: its name and its host's.
+std::vector<v1::Label> LabelsOf(const Options& options) {
+  std::map<std::string, std::string> labels = {{"name", options.name}};
+  char host[65] = {};
+  if (gethostname(host, sizeof host - 1) == 0) labels["host"] = host;
+  for (const std::string& text : options.labels) {
+    const size_t equals = text.find('=');
+    labels[text.substr(0, equals)] =
+        equals == std::string::npos ? std::string() : text.substr(equals + 1);
+  }
+  std::vector<v1::Label> out;
+  for (const auto& [key, value] : labels) {
+    v1::Label& label = out.emplace_back();
+    label.set_key(key);
+    label.set_value(value);
+  }
+  return out;
+}
+
 // Blocks the ending signals in every thread; one thread waits for them.
 sigset_t BlockSignals() {
   sigset_t set;
@@ -114,10 +139,11 @@ int Serve(const Options& options) {
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   const auto channel =
-      grpc::CreateCustomChannel(options.server, grpc::InsecureChannelCredentials(), arguments);
+      grpc::CreateCustomChannel(options.server, rpc::ChannelCredentials(options.tls), arguments);
 
   Executor executor(channel, paths, options.state_dir, catalogue, &*kernels);
-  const WorkerIdentity identity{options.name, RandomHex(), ToProto(catalogue)};
+  WorkerIdentity identity{options.name, RandomHex(), ToProto(catalogue)};
+  for (const v1::Label& label : LabelsOf(options)) *identity.catalogue.add_labels() = label;
   LaneSession freeze(channel, identity, v1::LANE_FREEZE, &executor);
   LaneSession device(channel, identity, v1::LANE_DEVICE, &executor);
   std::atomic<int> superseded{0};
@@ -141,9 +167,19 @@ int Main(int argc, char** argv) {
   app.add_option("--state-dir", options.state_dir,
                  "folder for caches and temporary files (needed to serve)");
   app.add_option("--cache-dir", options.cache_dir, "folder for compiled kernels");
+  app.add_option("--label", options.labels,
+                 "KEY=VALUE by which jobs choose this device; any number of times");
+  app.add_option("--tls-ca", options.tls.ca, "certificate (PEM) of the authority that names helxd")
+      ->envname("HELX_TLS_CA");
+  app.add_option("--tls-cert", options.tls.certificate,
+                 "certificate (PEM) of this worker, spiffe://helx/any/worker/NAME")
+      ->envname("HELX_TLS_CERT");
+  app.add_option("--tls-key", options.tls.key, "its private key (PEM)")->envname("HELX_TLS_KEY");
   app.add_flag("--allow-unsandboxed", options.allow_unsandboxed,
                "run actions even where this host offers no sandbox");
   app.add_flag("--catalogue", options.print_catalogue, "print what this host can do, and exit");
+  app.add_flag("--sandbox-selftest", options.sandbox_selftest,
+               "try to get out of the sandbox, print in JSON what happened, and exit");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -156,8 +192,26 @@ int Main(int argc, char** argv) {
     std::printf("%s\n", CatalogueToJson(ReadCatalogue()).c_str());
     return 0;
   }
+  if (options.sandbox_selftest) {
+    const SandboxSelfTest test = RunSandboxSelfTest(ProgramFolder() + "/helx-escape");
+    std::printf("%s\n", test.ToJson().c_str());
+    return test.ok() ? 0 : 1;
+  }
   if (options.server.empty() || options.name.empty() || options.state_dir.empty()) {
     std::fprintf(stderr, "helx-worker: --server, --name and --state-dir are needed\n");
+    return 2;
+  }
+  if (options.server.starts_with("unix:")) options.tls = {};  // the socket's folder is the credential
+  if (!options.tls.empty()) {
+    if (const absl::Status bad = rpc::CheckTlsFiles(options.tls); !bad.ok()) {
+      std::fprintf(stderr, "helx-worker: %s\n", MessageOf(bad).c_str());
+      return 2;
+    }
+  } else if (!options.server.starts_with("unix:") && !rpc::IsLoopbackAddress(options.server)) {
+    std::fprintf(stderr,
+                 "helx-worker: %s is on another host, where helxd speaks TLS only; give --tls-ca, "
+                 "--tls-cert and --tls-key\n",
+                 options.server.c_str());
     return 2;
   }
   return Serve(options);

@@ -109,7 +109,7 @@ class BlobClient:
         """
         if blob.digest.size == 0:
             return  # the empty blob always exists
-        name = f"default/uploads/{uuid.uuid4().hex}/blobs/{blob.digest}"
+        name = f"-/uploads/{uuid.uuid4().hex}/blobs/{blob.digest}"
         backoff = Backoff()
         offset = 0
         while True:
@@ -170,7 +170,7 @@ class BlobClient:
         sha256, offset, backoff = hashlib.sha256(), 0, Backoff()
         while offset < digest.size:
             stream = self._stub.Read(
-                blobs_pb2.ReadRequest(resource_name=f"default/blobs/{digest}", read_offset=offset)
+                blobs_pb2.ReadRequest(resource_name=f"-/blobs/{digest}", read_offset=offset)
             )
             try:
                 for response in stream:

@@ -69,13 +69,29 @@ def is_transient(error: grpc.RpcError) -> bool:
     return error.code() == grpc.StatusCode.UNAVAILABLE
 
 
+def _channel(endpoint: _endpoint.Endpoint) -> grpc.Channel:
+    """Mutual TLS where the endpoint has certificates, plain text on this host otherwise."""
+    if endpoint.tls is None:
+        return grpc.insecure_channel(endpoint.address, options=_OPTIONS)
+    contents: list[bytes] = []
+    for path in (endpoint.tls.ca, endpoint.tls.key, endpoint.tls.certificate):
+        try:
+            contents.append(Path(path).read_bytes())
+        except OSError as error:
+            raise InvalidInput(f"cannot read {path}: {error.strerror}", "tls_files") from None
+    return grpc.secure_channel(
+        endpoint.address, grpc.ssl_channel_credentials(*contents), options=_OPTIONS
+    )
+
+
 class Connection:
     """An open channel, a context manager. ServerUnreachable when none comes about within 5 s."""
 
     def __init__(self, server: str | None) -> None:
         self.endpoint = _endpoint.resolve(server)
+        _endpoint.check_transport(self.endpoint)
         self.revive()
-        self.channel = grpc.insecure_channel(self.endpoint.address, options=_OPTIONS)
+        self.channel = _channel(self.endpoint)
         try:
             self._connect()
         except BaseException:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from helx import _core
@@ -11,6 +12,7 @@ from helx.errors import InvalidInput, NotFound
 
 _SOCKET_PATH_BYTES = 107  # sockaddr_un
 _CONFIG_BYTES = 64 << 10
+_CONFIG_KEYS = ("server", "tls_ca", "tls_cert", "tls_key")
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,16 @@ class Endpoint:
     address: str
     source: str
     embedded: bool = False
+    tls: TlsFiles | None = None
+
+
+@dataclass(frozen=True)
+class TlsFiles:
+    """PEM files of mutual TLS: the server's authority, this program's certificate and its key."""
+
+    ca: str
+    certificate: str
+    key: str
 
 
 def _absolute(variable: str) -> str | None:
@@ -94,17 +106,13 @@ def check_address(address: str, source: str) -> None:
         raise refuse("a host name has no '/'")
 
 
-def _configured() -> Endpoint | None:
-    """The server named in client.yaml, if any."""
-    folder = config_folder()
-    if folder is None:
-        return None
-    path = folder / "client.yaml"
+def _configured(path: Path) -> dict[str, str]:
+    """What client.yaml sets."""
     try:
         with open(path, "rb") as file:
             text = file.read(_CONFIG_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
-        return None
+        return {}
     except OSError as error:
         raise InvalidInput(
             f"cannot read {path}: {error.strerror}; make it readable, or name a " "server",
@@ -114,15 +122,46 @@ def _configured() -> Endpoint | None:
         raise InvalidInput(f"{path} is larger than {_CONFIG_BYTES} bytes", "file_too_large")
     value = _core.document_json(text, str(path)) if text.strip() else None
     if value is None:
+        return {}
+    if not isinstance(value, dict) or set(value) - set(_CONFIG_KEYS):
+        raise InvalidInput(
+            f"{path}: allowed is one mapping with the keys {', '.join(_CONFIG_KEYS)}", "unknown_key"
+        )
+    for key, entry in value.items():
+        if entry is not None and not isinstance(entry, str):
+            raise InvalidInput(f"{path}: {key} is {entry!r}; allowed is text", "wrong_type")
+    return {key: entry for key, entry in value.items() if entry is not None}
+
+
+def _tls(address: str, configured: dict[str, str]) -> TlsFiles | None:
+    """The TLS files for an address that is not a UNIX socket: HELX_TLS_* > client.yaml."""
+    if address.startswith("unix:"):
         return None
-    if not isinstance(value, dict) or set(value) - {"server"}:
-        raise InvalidInput(f"{path}: allowed is one mapping with the key server", "unknown_key")
-    server = value.get("server")
-    if server is None:
-        return None
-    if not isinstance(server, str):
-        raise InvalidInput(f"{path}: server is {server!r}; allowed is text", "wrong_type")
-    return Endpoint(server, str(path))
+    chosen = [
+        os.environ.get(f"HELX_{key.upper()}") or configured.get(key, "") for key in _CONFIG_KEYS[1:]
+    ]
+    if all(chosen):
+        return TlsFiles(*chosen)
+    if any(chosen):
+        raise InvalidInput(
+            "TLS needs three files: set HELX_TLS_CA, HELX_TLS_CERT and HELX_TLS_KEY", "tls_files"
+        )
+    return None
+
+
+def check_transport(endpoint: Endpoint) -> None:
+    """InvalidInput (tls_files) for another host without certificates."""
+    if endpoint.tls is not None or endpoint.address.startswith("unix:"):
+        return
+    host = endpoint.address.rpartition(":")[0]
+    loopback = re.fullmatch(r"127\.[0-9.]*", host) is not None
+    if loopback or host in ("localhost", "[::1]"):
+        return
+    raise InvalidInput(
+        f"the server {endpoint.address} is on another host, where helxd speaks TLS only, and no certificate "
+        "is configured; set HELX_TLS_CA, HELX_TLS_CERT and HELX_TLS_KEY",
+        "tls_files",
+    )
 
 
 def resolve(server: str | None) -> Endpoint:
@@ -133,8 +172,19 @@ def resolve(server: str | None) -> Endpoint:
     elif os.environ.get("HELX_SERVER"):
         endpoint = Endpoint(os.environ["HELX_SERVER"], "HELX_SERVER")
     else:
-        endpoint = _configured()
+        endpoint = None
+    folder = config_folder()
+    configured: dict[str, str] = {}
+    if folder is not None:
+        path = folder / "client.yaml"
+        try:
+            configured = _configured(path)
+        except InvalidInput:
+            if endpoint is None:  # what the caller or the environment says does not need the file
+                raise
+        if endpoint is None and configured.get("server"):
+            endpoint = Endpoint(configured["server"], str(path))
     if endpoint is None:
         endpoint = Endpoint(f"unix:{runtime_folder() / 'helxd.sock'}", "embedded", embedded=True)
     check_address(endpoint.address, endpoint.source)
-    return endpoint
+    return replace(endpoint, tls=_tls(endpoint.address, configured))

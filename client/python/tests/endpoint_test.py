@@ -53,6 +53,24 @@ class EndpointTest(Isolated):
         chosen = _endpoint.resolve("argument:3")
         self.assertEqual((chosen.address, chosen.embedded), ("argument:3", False))
 
+    def test_tls_files_come_each_from_the_nearest_place(self):
+        self.configure(b"server: lab:1\ntls_ca: /c/ca\ntls_cert: /c/cert\ntls_key: /c/key\n")
+        os.environ["HELX_TLS_CERT"] = "/e/cert"
+        chosen = _endpoint.resolve(None)
+        self.assertEqual(chosen.tls, _endpoint.TlsFiles("/c/ca", "/e/cert", "/c/key"))
+        self.assertIsNone(_endpoint.resolve("unix:/run/helxd.sock").tls)
+
+    def test_plain_text_is_for_this_host_only(self):
+        for address in ("127.0.0.1:1", "localhost:1", "[::1]:1", "unix:/run/helxd.sock"):
+            _endpoint.check_transport(_endpoint.resolve(address))
+        for address in ("10.0.0.1:1", "lab.example:1", "127.lab.example:1"):
+            with self.subTest(address=address), self.assertRaises(InvalidInput) as caught:
+                _endpoint.check_transport(_endpoint.resolve(address))
+            self.assertIn("TLS only", str(caught.exception))
+        os.environ["HELX_TLS_CERT"] = "/e/cert"
+        with self.assertRaises(InvalidInput):  # all three or none
+            _endpoint.resolve("lab.example:1")
+
     def test_configurations_that_are_refused(self):
         self.configure(b"servers: a:1\n")
         for text in (

@@ -1,5 +1,6 @@
 #include "client/cpp/endpoint.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -105,6 +106,33 @@ TEST(CheckMetadata, RefusesWhatWouldEndTheProcess) {
   EXPECT_FALSE(CheckMetadata({{"", "a"}}).ok());
   EXPECT_FALSE(CheckMetadata({{"grpc-timeout", "1"}}).ok());
   EXPECT_FALSE(CheckMetadata({{"x-bin", "a"}}).ok());
+}
+
+TEST_F(EndpointTest, TlsFilesComeEachFromTheNearestPlace) {
+  home_.Write(".config/helx/client.yaml",
+              "server: lab.example:3\ntls_ca: /c/ca\ntls_cert: /c/cert\ntls_key: /c/key\n");
+  auto endpoint = ResolveEndpoint("", With({{"HELX_TLS_CERT", "/e/cert"}}), {"", "", "/f/key"});
+  ASSERT_TRUE(endpoint.ok()) << endpoint.status();
+  EXPECT_EQ(endpoint->tls.ca, "/c/ca");
+  EXPECT_EQ(endpoint->tls.certificate, "/e/cert");
+  EXPECT_EQ(endpoint->tls.key, "/f/key");
+  EXPECT_THAT(MessageOf(CheckTransport(*endpoint)), testing::HasSubstr("cannot read the CA certificate"));
+  // A UNIX socket is its own credential.
+  endpoint = ResolveEndpoint("unix:/run/helx/helxd.sock", With({}));
+  ASSERT_TRUE(endpoint.ok());
+  EXPECT_TRUE(endpoint->tls.empty());
+  EXPECT_TRUE(CheckTransport(*endpoint).ok());
+}
+
+TEST_F(EndpointTest, PlainTextIsForThisHostOnly) {
+  for (const char* address : {"127.0.0.1:1", "localhost:1", "[::1]:1", "127.1.2.3:1"}) {
+    EXPECT_TRUE(CheckTransport(*ResolveEndpoint(address, With({}))).ok()) << address;
+  }
+  for (const char* address : {"10.0.0.1:1", "lab.example:1", "127.lab.example:1", "[::2]:1"}) {
+    const absl::Status refused = CheckTransport(*ResolveEndpoint(address, With({})));
+    EXPECT_TRUE(absl::IsInvalidArgument(refused)) << address;
+    EXPECT_THAT(MessageOf(refused), testing::HasSubstr("TLS only"));
+  }
 }
 
 }  // namespace

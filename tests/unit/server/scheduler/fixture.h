@@ -112,14 +112,15 @@ class SchedulerTest : public ::testing::Test {
     return request;
   }
 
-  absl::StatusOr<v1::Job> Submit(const v1::SubmitJobRequest& request) {
+  absl::StatusOr<v1::Job> Submit(const v1::SubmitJobRequest& request,
+                                 const Caller& caller = Caller()) {
     std::promise<absl::StatusOr<v1::Job>> promise;
-    scheduler_->Submit(Caller(), request,
+    scheduler_->Submit(caller, request,
                        [&](absl::StatusOr<v1::Job> job) { promise.set_value(std::move(job)); });
     return promise.get_future().get();
   }
-  v1::Job SubmitOk(const v1::SubmitJobRequest& request) {
-    auto job = Submit(request);
+  v1::Job SubmitOk(const v1::SubmitJobRequest& request, const Caller& caller = Caller()) {
+    auto job = Submit(request, caller);
     EXPECT_TRUE(job.ok()) << job.status();
     return job.ok() ? *job : v1::Job();
   }

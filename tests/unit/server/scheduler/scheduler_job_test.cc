@@ -288,7 +288,7 @@ TEST_F(SchedulerTest, CancelEndsInTimeEvenIfTheWorkerDoesNot) {
   Join("w");
   const v1::Job job = SubmitOk(Request(Document()));
   Cancel(job).IgnoreError();
-  Pass(9'999);
+  Pass(4'999);
   EXPECT_EQ(Get(job).phase(), v1::CANCELLING);
   Pass(1);
   EXPECT_EQ(Get(job).phase(), v1::CANCELLED);
