@@ -85,20 +85,22 @@ TEST_F(PoolTest, LeaseOutlivesAKilledServerAndIsReleasedOnce) {
 
 TEST_F(PoolTest, HealthCheckTakesABadDeviceOutUntilItIsReset) {
   std::atomic<bool> healthy = false;
-  ScriptedWorker worker(daemon_.address(), "w1",
-                        [&](ScriptedWorker& self, const v1::ExecuteAction& action,
-                            v1::CompleteRequest* request) {
-                          *request->mutable_output() = self.GoodOutput(action);
-                          if (action.kind() == v1::ACTION_KIND_RUN && !healthy) {
-                            request->mutable_output()->set_assessment(v1::MISMATCH);
-                          }
-                          return true;
-                        });
+  ScriptedWorker worker(
+      daemon_.address(), "w1",
+      [&](ScriptedWorker& self, const v1::ExecuteAction& action, v1::CompleteRequest* request) {
+        *request->mutable_output() = self.GoodOutput(action);
+        if (action.kind() == v1::ACTION_KIND_RUN && !healthy) {
+          request->mutable_output()->set_assessment(v1::MISMATCH);
+        }
+        return true;
+      });
   ASSERT_TRUE(Joined("w1"));
   std::ofstream(folder_.path() + "/golden.tflite") << "golden model";
   std::ofstream(folder_.path() + "/check.yaml")
-      << "name: golden\nmodel: golden.tflite\ndefaults:\n  platform: board\n  fvp:\n    tensor_io:\n"
-         "      references:\n        - origin: files\n          tensors:\n            - {index: 0, "
+      << "name: golden\nmodel: golden.tflite\ndefaults:\n  platform: board\n  fvp:\n    "
+         "tensor_io:\n"
+         "      references:\n        - origin: files\n          description: golden\n          "
+         "tensors:\n            - {index: 0, "
          "name: out, dtype: int8, shape: [1, 2], hex: \"0001\"}\n";
   std::string output;
   ASSERT_EQ(Ctl({"device", "check", "-c", folder_.path() + "/check.yaml"}, &output), 0) << output;
@@ -108,8 +110,8 @@ TEST_F(PoolTest, HealthCheckTakesABadDeviceOutUntilItIsReset) {
   Client client(daemon_.address());
   v1::Job job;
   ASSERT_TRUE(client.Submit(client.Request("model"), &job).ok());
-  EXPECT_TRUE(Eventually(
-      [&] { return client.Get(job.name()).queue_reason() == "devices_unhealthy"; }));
+  EXPECT_TRUE(
+      Eventually([&] { return client.Get(job.name()).queue_reason() == "devices_unhealthy"; }));
   healthy = true;
   ASSERT_EQ(Ctl({"device", "reset", "w1", "--reason", "board swapped"}, &output), 0) << output;
   EXPECT_EQ(client.Wait(job.name()).phase(), v1::SUCCEEDED);
@@ -118,23 +120,23 @@ TEST_F(PoolTest, HealthCheckTakesABadDeviceOutUntilItIsReset) {
 
   ASSERT_EQ(Ctl({"device", "drain", "w1"}, &output), 0) << output;
   ASSERT_TRUE(client.Submit(client.Request("another"), &job).ok());
-  EXPECT_TRUE(Eventually(
-      [&] { return client.Get(job.name()).queue_reason() == "devices_draining"; }));
+  EXPECT_TRUE(
+      Eventually([&] { return client.Get(job.name()).queue_reason() == "devices_draining"; }));
   ASSERT_EQ(Ctl({"device", "drain", "w1", "--undo"}, &output), 0) << output;
   EXPECT_EQ(client.Wait(job.name()).phase(), v1::SUCCEEDED);
 }
 
 TEST_F(PoolTest, DeviceThatDoesNotLetGoIsQuarantinedWithinFiveSeconds) {
   std::atomic<bool> hold = true;
-  ScriptedWorker worker(daemon_.address(), "w1",
-                        [&](ScriptedWorker& self, const v1::ExecuteAction& action,
-                            v1::CompleteRequest* request) {
-                          if (action.kind() == v1::ACTION_KIND_BUILD) {
-                            while (hold && !self.stopping()) std::this_thread::sleep_for(20ms);
-                          }
-                          *request->mutable_output() = self.GoodOutput(action);
-                          return true;
-                        });
+  ScriptedWorker worker(
+      daemon_.address(), "w1",
+      [&](ScriptedWorker& self, const v1::ExecuteAction& action, v1::CompleteRequest* request) {
+        if (action.kind() == v1::ACTION_KIND_BUILD) {
+          while (hold && !self.stopping()) std::this_thread::sleep_for(20ms);
+        }
+        *request->mutable_output() = self.GoodOutput(action);
+        return true;
+      });
   Client client(daemon_.address());
   v1::Job job;
   ASSERT_TRUE(client.Submit(client.Request("model"), &job).ok());

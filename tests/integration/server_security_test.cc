@@ -375,7 +375,7 @@ TEST_F(SecurityTest, RealWorkerJoinsOverMutualTls) {
     std::this_thread::sleep_for(100ms);
   }
   EXPECT_EQ(capabilities.live_workers(), 1);
-  // Its freeze lane answers: what was uploaded is no model, and it is refused as such.
+  // Its freeze lane answers: the harness's document says too little, and it is refused as such.
   const std::string platform = capabilities.targets(0).platform();
   v1::SubmitJobRequest request = anna->Request("not a model");
   std::string document = request.document();
@@ -386,6 +386,7 @@ TEST_F(SecurityTest, RealWorkerJoinsOverMutualTls) {
   const v1::Job done = anna->Wait(job.name());
   EXPECT_EQ(done.phase(), v1::FAILED);
   EXPECT_EQ(done.failure().fault(), v1::USER) << done.failure().DebugString();
+  EXPECT_EQ(done.failure().code(), "malformed_document");
   EXPECT_EQ(done.attempts(0).worker(), "w1");
   kill(pid, SIGTERM);
   waitpid(pid, nullptr, 0);

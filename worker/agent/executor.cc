@@ -205,8 +205,10 @@ class Executor::Impl {
     if (of_bundle) return FetchBundle(action, folder, spec->cancelled, transfer);
     if (action.kind() == v1::ACTION_KIND_FREEZE) {
       HELX_RETURN_IF_ERROR(WriteFile(folder + "/document.json", action.document()));
-      HELX_ASSIGN_OR_RETURN(const std::vector<Digest> blobs, DocumentBlobs(action.document()));
-      return FetchAll(blobs, folder + "/blobs/", spec->cancelled, transfer);
+      // A document that does not parse names no blobs; the action itself refuses it.
+      const auto blobs = DocumentBlobs(action.document());
+      return blobs.ok() ? FetchAll(*blobs, folder + "/blobs/", spec->cancelled, transfer)
+                        : absl::OkStatus();
     }
     HELX_RETURN_IF_ERROR(WriteFile(folder + "/request.json", action.frozen_request()));
     HELX_ASSIGN_OR_RETURN(const FrozenRequest request,

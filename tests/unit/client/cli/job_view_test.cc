@@ -51,11 +51,14 @@ TEST(JobView, JsonFieldsAreStable) {
   const Json json = JobToJson(Refused());
   std::vector<std::string> names;
   for (const auto& [name, value] : json.items()) names.push_back(name);
-  EXPECT_EQ(names, (std::vector<std::string>{
-                       "assessment", "attempts", "bundle", "cached", "cancel_requested",
-                       "content_digest", "create_time", "end_time", "exit_code", "experiment",
-                       "failure", "finished", "frozen_request", "issues", "job", "kind", "last_event", "model",
-                       "pending", "phase", "queue", "run", "running", "success", "update_time"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{
+                "assessment",     "attempts",    "bundle",         "cached",    "cancel_requested",
+                "content_digest", "create_time", "end_time",       "exit_code", "experiment",
+                "failure",        "finished",    "frozen_request", "issues",    "job",
+                "kind",           "last_event",  "model",          "pending",   "phase",
+                "queue",          "run",         "running",        "selector",  "success",
+                "update_time",    "user"}));
   EXPECT_EQ(json["phase"], "FAILED");
   EXPECT_EQ(json["exit_code"], 2);
   EXPECT_EQ(json["kind"], "run");

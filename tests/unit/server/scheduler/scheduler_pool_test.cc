@@ -87,8 +87,7 @@ class PoolTest : public SchedulerTest {
                             R"("tensor_io":{"references":[{"origin":"files"}]})");
   }
   // Runs whatever is next on the device to its end; its action.
-  v1::ExecuteAction RunNext(const std::string& worker,
-                            v1::Assessment assessment = v1::MATCH) {
+  v1::ExecuteAction RunNext(const std::string& worker, v1::Assessment assessment = v1::MATCH) {
     const v1::ExecuteAction action = Take(worker, v1::LANE_DEVICE);
     v1::CompleteRequest request = Completion(worker, action);
     *request.mutable_output() = OutputOf(action);
@@ -170,13 +169,15 @@ TEST_F(PoolTest, HealthCheckComesFirstAndDecides) {
 
 TEST_F(PoolTest, EachDeviceIsCheckedByItselfAndALoopingOneAgainAndAgain) {
   JoinAs("a");
-  JoinAs("b");
   ASSERT_TRUE(SetCheck(CheckDocument()).ok());
   Pass(100);
   Freeze("a");
   const v1::ExecuteAction build = Take("a", v1::LANE_DEVICE);
   CompleteOk("a", build);
   const v1::ExecuteAction run_a = Take("a", v1::LANE_DEVICE);
+  // The second device finds the check frozen and built, and runs it nevertheless.
+  JoinAs("b");
+  Pass(100);
   const v1::ExecuteAction run_b = Take("b", v1::LANE_DEVICE);
   EXPECT_NE(run_a.lease().action(), run_b.lease().action());
   CompleteOk("a", run_a);
