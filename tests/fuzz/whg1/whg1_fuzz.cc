@@ -3,8 +3,8 @@
 //
 // The first byte chooses the reader. A WHG1 input has its checksums repaired first, so that
 // mutations reach the later load steps; whatever loads is run on its ranges' ends. Invariants: a
-// file that reads is written back byte for byte, and the outputs of a decode lie in the intervals
-// the bounds pass recorded.
+// file that reads is written back byte for byte, the outputs of a decode lie in the intervals the
+// bounds pass recorded, and decodes of narrow elements give what those of 64-bit ones give.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -36,8 +36,9 @@ void RepairChecksums(std::string* bytes) {
 }
 
 // A decode whose inputs are all their range's end, on small shapes only.
-void Decode(Instance* instance, const PlannedGraph& planned, bool high) {
+void Decode(Instance* instance, Instance* packed, const PlannedGraph& planned, bool high) {
   std::vector<Tensor> inputs;
+  std::vector<PackedTensor> packed_inputs;
   for (const Input& input : planned.graph.inputs) {
     if (input.state) continue;
     const Shape shape = input.fixed ? Shape{input.c, input.h_cap, input.w_cap}
@@ -45,11 +46,18 @@ void Decode(Instance* instance, const PlannedGraph& planned, bool high) {
                                             std::min<int64_t>(input.w_cap, 3)};
     if (shape.elements() > 4096) return;
     inputs.push_back({shape, Elements(shape.elements(), high ? input.hi : input.lo)});
+    packed_inputs.push_back(Pack(inputs.back(), NarrowestType({input.lo, input.hi})));
   }
   const auto outcome = instance->Decode(inputs);
-  if (!outcome.ok()) return;
+  const auto narrow = packed->DecodePacked(packed_inputs);
+  Require(outcome.ok() == narrow.ok());
+  if (!outcome.ok()) {
+    Require(outcome.refusal().code == narrow.refusal().code);
+    return;
+  }
   for (size_t i = 0; i < outcome.value().size(); ++i) {
     const Interval bounds = planned.bounds.values[planned.graph.outputs[i]].out;
+    Require(Unpack(narrow.value()[i]) == outcome.value()[i]);
     for (const int64_t v : outcome.value()[i].data) Require(v >= bounds.lo && v <= bounds.hi);
   }
 }
@@ -66,8 +74,9 @@ void Whg1(std::string bytes, bool repair) {
     if (node.params.kh * node.params.kw > 64) return;
   }
   Instance instance(&loaded.value());
-  Decode(&instance, loaded.value(), false);
-  Decode(&instance, loaded.value(), true);
+  Instance packed(&loaded.value());
+  Decode(&instance, &packed, loaded.value(), false);
+  Decode(&instance, &packed, loaded.value(), true);
 }
 
 void JsonText(std::string_view text) {
