@@ -39,7 +39,7 @@ absl::StatusOr<Identity> IdentityOf(const grpc::AuthContext& context) {
   const std::string transport = Property(context, GRPC_TRANSPORT_SECURITY_TYPE_PROPERTY_NAME);
   // Plain text is only served where the address itself is the credential.
   if (transport == "insecure") return Identity();
-  if (transport != GRPC_SSL_TRANSPORT_SECURITY_TYPE) {
+  if (transport != GRPC_TLS_TRANSPORT_SECURITY_TYPE) {
     return absl::UnauthenticatedError("the connection has the unknown security type \"" +
                                       transport + "\"");
   }
