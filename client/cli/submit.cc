@@ -15,7 +15,8 @@ class Submit : public Command {
   }
 
   void Configure(Options& options) override {
-    options.Text("file,-c,--config", file_, "The experiment (experiment.yaml)",
+    options.Text("file,-c,--config", file_,
+                 "The experiment (experiment.yaml): the first argument, or after -c",
                  Options::Need::kRequired);
     options.Flag("--wait", wait_, "Wait until the jobs have ended");
     submission_.Configure(options);
@@ -29,7 +30,8 @@ class Submit : public Command {
     if (wait_) {
       HELX_ASSIGN_OR_RETURN(jobs, WaitForJobs(invocation, connection, std::move(jobs), waiting_));
     }
-    // Without --wait too, a job may have ended before the server answered: refused, or answered from the store.
+    // Without --wait too, a job may have ended before the server answered: refused, or answered
+    // from the store.
     ReportEndings(invocation, jobs);
     PrintJobs(invocation, jobs);
     return ExitCodeOf(jobs);

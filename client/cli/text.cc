@@ -65,7 +65,7 @@ std::string Utf8(std::string_view bytes) { return Escaped(bytes, true); }
 std::string Grouped(int64_t value) {
   std::string digits = std::to_string(value);
   const size_t first = digits[0] == '-' ? 1 : 0;
-  for (size_t i = digits.size(); i > first + 3; i -= 3) digits.insert(i - 3, ",");
+  for (size_t i = digits.size(); i > first + 3; i -= 3) digits.insert(i - 3, 1, ',');
   return digits;
 }
 

@@ -13,39 +13,6 @@ namespace {
 
 using helx::v1::Results;
 
-class StoredBundle : public BundleSource {
- public:
-  StoredBundle(BlobClient blobs, std::string manifest_text, Manifest manifest, std::stop_token stop)
-      : blobs_(std::move(blobs)),
-        manifest_text_(std::move(manifest_text)),
-        manifest_(std::move(manifest)),
-        stop_(std::move(stop)) {}
-
-  absl::StatusOr<std::vector<std::string>> List() const override {
-    std::vector<std::string> paths{"manifest.json"};
-    for (const Artifact& artifact : manifest_.artifacts) paths.push_back(artifact.path);
-    return paths;
-  }
-
-  absl::StatusOr<std::string> Read(const std::string& path,
-                                   int64_t most_bytes) const override {
-    if (path == "manifest.json") return manifest_text_;
-    const Artifact* artifact = manifest_.Find(path);
-    if (artifact == nullptr) return NotFound("the bundle has no file " + path);
-    if (artifact->digest.size_bytes > most_bytes) {
-      return DataLoss(path + " has " + std::to_string(artifact->digest.size_bytes) + " bytes, more than the " +
-                      std::to_string(most_bytes) + " it should have");
-    }
-    return blobs_.DownloadBytes(artifact->digest, stop_);
-  }
-
- private:
-  mutable BlobClient blobs_;
-  std::string manifest_text_;
-  Manifest manifest_;
-  std::stop_token stop_;
-};
-
 template <typename Request>
 Request RequestFor(const Digest& bundle) {
   Request request;
@@ -186,9 +153,10 @@ absl::StatusOr<Digest> ResultClient::FindByHash(const std::string& prefix, std::
 
 absl::StatusOr<std::shared_ptr<const BundleSource>> ResultClient::Open(
     const helx::v1::Result& result, std::stop_token stop) {
-  HELX_ASSIGN_OR_RETURN(Manifest manifest, Manifest::Parse(result.manifest()));
-  return std::make_shared<StoredBundle>(BlobClient(connection_), result.manifest(),
-                                        std::move(manifest), stop);
+  return OpenBundleBlobs(result.manifest(), [blobs = std::make_shared<BlobClient>(connection_),
+                                             stop](const Artifact& artifact) {
+    return blobs->DownloadBytes(artifact.digest, stop);
+  });
 }
 
 absl::Status ResultClient::Fetch(const helx::v1::Result& result, const std::string& folder,

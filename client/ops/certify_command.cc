@@ -262,7 +262,8 @@ int LowerCommand(const Words& words) {
   Subject subject;
   subject.capability = arguments->Get("capability", "");
   subject.lowering = arguments->Get("lowering", "");
-  if (arguments->words.size() != 1 || !IsFolder(arguments->words[0]) || !arguments->Has("out")) {
+  if (arguments->words.size() != 1 || !IsFolder(arguments->words[0]) ||
+      arguments->Get("out", "").empty()) {
     return Complain("lower takes one folder of members and --out DIR", kUsage);
   }
   if (!ReadFields(*arguments, &subject.fields, &error) ||

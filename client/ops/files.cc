@@ -44,11 +44,21 @@ bool ReadFolder(const std::string& root, const std::string& inside,
     const std::string name = entry->d_name;
     if (name == "." || name == "..") continue;
     const std::string below = inside.empty() ? name : inside + "/" + name;
-    if (IsFolder(root + "/" + below)) {
+    const std::string entry_path = root + "/" + below;
+    struct stat status;
+    struct stat link;
+    if (stat(entry_path.c_str(), &status) != 0 || lstat(entry_path.c_str(), &link) != 0) {
+      return Fail(entry_path, std::strerror(errno), error);
+    }
+    if (S_ISDIR(status.st_mode)) {
+      // Such a link may lead back here.
+      if (S_ISLNK(link.st_mode)) return Fail(entry_path, "a link to a folder", error);
       if (!ReadFolder(root, below, files, error)) return false;
       continue;
     }
-    auto bytes = ReadFile(root + "/" + below, error);
+    // Reading a pipe or a device might never end.
+    if (!S_ISREG(status.st_mode)) return Fail(entry_path, "neither a file nor a folder", error);
+    auto bytes = ReadFile(entry_path, error);
     if (!bytes) return false;
     (*files)[below] = std::move(*bytes);
   }

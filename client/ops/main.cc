@@ -38,10 +38,7 @@ int Usage(const std::string& what) {
   return helx::ops::kUsage;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const std::vector<std::string> words(argv + 1, argv + argc);
+int RunWords(const std::vector<std::string>& words) {
   if (words.empty()) return Usage("");
   const std::string& command = words[0];
   if (command == "--help" || command == "help") {
@@ -64,4 +61,15 @@ int main(int argc, char** argv) {
     return Usage("vectors takes gen or verify, not \"" + rest[0] + "\"");
   }
   return Usage("there is no command \"" + command + "\"");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int status = RunWords({argv + 1, argv + argc});
+  // What was printed is part of what was asked for.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    return helx::ops::Complain("standard output: cannot be written", helx::ops::kUsage);
+  }
+  return status;
 }

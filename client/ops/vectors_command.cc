@@ -16,7 +16,9 @@ std::string CorpusUnder(const std::string& folder) {
 }  // namespace
 
 int GenerateVectors(const Words& words) {
-  if (words.size() != 1) return Complain("vectors gen takes one folder", kUsage);
+  if (words.size() != 1 || words[0].empty()) {
+    return Complain("vectors gen takes one folder", kUsage);
+  }
   const FileMap files = GenerateCorpus(Sha256);
   size_t bytes = 0;
   for (const auto& [path, text] : files) {
@@ -31,7 +33,9 @@ int GenerateVectors(const Words& words) {
 }
 
 int VerifyVectors(const Words& words) {
-  if (words.size() != 1) return Complain("vectors verify takes one folder", kUsage);
+  if (words.size() != 1 || words[0].empty()) {
+    return Complain("vectors verify takes one folder", kUsage);
+  }
   std::string error;
   const auto files = ReadTree(CorpusUnder(words[0]), &error);
   if (!files) return Complain(error, kUsage);

@@ -132,6 +132,10 @@ absl::StatusOr<std::string> ShortestNonNegative(std::string_view text) {
         InvalidArgument("found " + ShownText(text) + "; allowed: a finite number >= 0"),
         "negative_number");
   }
+  return ShortestText(value);
+}
+
+std::string ShortestText(double value) {
   char buffer[64];
   const auto written = std::to_chars(buffer, buffer + sizeof buffer, value == 0 ? 0.0 : value);
   return std::string(buffer, written.ptr);

@@ -32,9 +32,11 @@ std::optional<int64_t> ParsePlainInteger(std::string_view text);
 // reads back as the same double; -0 gives "0". INVALID_ARGUMENT otherwise, with an error code:
 // not_a_number, not_finite, negative_number.
 absl::StatusOr<std::string> ShortestNonNegative(std::string_view text);
+// The shortest text that reads back as the same finite double; -0 gives "0".
+std::string ShortestText(double value);
 
-// The one of `known` with the least edit distance (Levenshtein) from `text`, when that is at most a third of the longer of
-// the two plus one; else "".
+// The one of `known` with the least edit distance (Levenshtein) from `text`, when that is at most a
+// third of the longer of the two plus one; else "".
 std::string_view NearestName(std::string_view text, std::span<const std::string_view> known);
 std::string_view NearestName(std::string_view text, std::initializer_list<std::string_view> known);
 

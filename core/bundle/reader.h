@@ -2,6 +2,7 @@
 #ifndef HELX_CORE_BUNDLE_READER_H_
 #define HELX_CORE_BUNDLE_READER_H_
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -28,6 +29,12 @@ class BundleSource {
 };
 
 std::unique_ptr<BundleSource> OpenBundleFolder(const std::string& folder);
+
+// Reads one of the manifest's artifacts, whose size is known to be allowed.
+using BlobReader = std::function<absl::StatusOr<std::string>(const Artifact&)>;
+// A bundle whose files are blobs: `read` is called for each file that `manifest_text` lists.
+absl::StatusOr<std::unique_ptr<BundleSource>> OpenBundleBlobs(const std::string& manifest_text,
+                                                              BlobReader read);
 
 struct LoadedBundle {
   Manifest manifest;

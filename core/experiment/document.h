@@ -15,6 +15,7 @@
 #include "core/base/digest.h"
 #include "core/base/json.h"
 #include "core/base/status.h"
+#include "core/experiment/placement.h"
 #include "core/tensor/tensor_spec.h"
 
 namespace helx {
@@ -100,6 +101,7 @@ struct JobEntry {
   int64_t warmup = 0;
   int64_t samples = 1;
   std::string state = "reset";  // "reset" | "carry"
+  PlacementEntry placement;     // what it leaves out, the planner decides
   bool execute = true;          // fvp.enabled
   bool probe = false;  // a diagnostic build that reports every operator's outputs; not in YAML
   std::optional<TensorIoEntry> tensor_io;
@@ -134,6 +136,7 @@ std::string SaveExperiment(const Experiment& experiment);
 // digest.
 // {"schema","acquisition":{"samples","state","warmup"},"engine","execute","model":{"sha256","size"},"platform",
 //  "probe": true (a diagnostic build; else the member is absent),
+//  "placement": {"arena","code","weights"} (what the document places; absent when it places nothing),
 //  "tensor_io": null | {"inputs":[{spec...,
 //  "sha256","size"}],"input_sequence":[[...]],"references":[...],"comparison":{...}}}
 Json JobDocument(const JobEntry& job, const Digest& model);

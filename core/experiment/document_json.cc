@@ -183,6 +183,7 @@ Json JobDocument(const JobEntry& job, const Digest& model) {
       {"schema", std::string(kSchema)},
       {"tensor_io", job.tensor_io ? PolicyToJson(*job.tensor_io) : Json()}};
   if (job.probe) document["probe"] = true;
+  if (!job.placement.empty()) document["placement"] = PlacementToJson(job.placement);
   return document;
 }
 
@@ -212,6 +213,7 @@ absl::StatusOr<ParsedJobDocument> ParseJobDocument(std::string_view canonical,
   if (value.contains("probe")) {
     HELX_ASSIGN_OR_RETURN(job.probe, JsonBool(value, "probe", where));
   }
+  HELX_ASSIGN_OR_RETURN(job.placement, PlacementFromJson(value, where));
   HELX_ASSIGN_OR_RETURN(const Json* acquisition, JsonMember(value, "acquisition", where));
   HELX_ASSIGN_OR_RETURN(job.samples,
                         BoundedInt(*acquisition, "samples", "acquisition", 1, limits.samples));

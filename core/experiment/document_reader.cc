@@ -59,10 +59,10 @@ class SettingsReader {
   absl::Status Apply(const YamlNode& node, bool is_run, Settings* settings) {
     if (is_run) {
       HELX_RETURN_IF_ERROR(node.CheckKeys(
-          {"name", "engine", "platform", "warmup", "samples", "state", "fvp", "aot"}));
+          {"name", "engine", "platform", "warmup", "samples", "state", "placement", "fvp", "aot"}));
     } else {
-      HELX_RETURN_IF_ERROR(
-          node.CheckKeys({"engine", "platform", "warmup", "samples", "state", "fvp", "aot"}));
+      HELX_RETURN_IF_ERROR(node.CheckKeys(
+          {"engine", "platform", "warmup", "samples", "state", "placement", "fvp", "aot"}));
     }
     JobEntry& job = settings->job;
     if (const YamlNode* engine = node.Find("engine")) {
@@ -80,6 +80,9 @@ class SettingsReader {
     if (const YamlNode* state = node.Find("state")) {
       HELX_ASSIGN_OR_RETURN(job.state, state->OneOf({"reset", "carry"}));
     }
+    if (const YamlNode* placement = node.Find("placement")) {
+      HELX_RETURN_IF_ERROR(ApplyPlacement(*placement, &job.placement));
+    }
     if (const YamlNode* aot = node.Find("aot")) {
       HELX_RETURN_IF_ERROR(aot->CheckKeys({"overrides"}));
       HELX_RETURN_IF_ERROR(CheckReserved(*aot, "overrides", "reserved_aot_overrides",
@@ -90,6 +93,24 @@ class SettingsReader {
   }
 
  private:
+  // Which names the platform has is known when the document is frozen.
+  static absl::Status ApplyPlacement(const YamlNode& node, PlacementEntry* placement) {
+    HELX_RETURN_IF_ERROR(node.CheckKeys({"code", "weights", "arena"}));
+    for (auto [key, region] :
+         {std::pair{"code", &placement->code}, std::pair{"weights", &placement->weights},
+          std::pair{"arena", &placement->arena}}) {
+      const YamlNode* part = node.Find(key);
+      if (part == nullptr) continue;
+      HELX_ASSIGN_OR_RETURN(*region, part->Text());
+      if (!IsRegionName(*region)) {
+        return part->Error("not_allowed", "found " + ShownText(*region) +
+                                              "; allowed: the name of a memory region of the "
+                                              "platform, such as DTCM or SRAM");
+      }
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status ApplyFvp(const YamlNode& fvp, Settings* settings) {
     HELX_RETURN_IF_ERROR(fvp.CheckKeys({"enabled", "tensor_io", "bus_trace", "fence"}));
     HELX_RETURN_IF_ERROR(CheckReserved(fvp, "bus_trace", "reserved_fvp_bus_trace", "bus tracing"));

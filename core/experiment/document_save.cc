@@ -75,6 +75,13 @@ void AppendSettings(const JobEntry& job, const std::string& indent, std::string*
   *out += indent + "warmup: " + Number(job.warmup) + "\n";
   *out += indent + "samples: " + Number(job.samples) + "\n";
   *out += indent + "state: " + job.state + "\n";
+  if (!job.placement.empty()) *out += indent + "placement:\n";
+  for (const auto& [part, region] :
+       {std::pair<const char*, const std::string&>{"code", job.placement.code},
+        {"weights", job.placement.weights},
+        {"arena", job.placement.arena}}) {
+    if (!region.empty()) *out += indent + "  " + part + ": " + Quoted(region) + "\n";
+  }
   *out += indent + "fvp:\n";
   *out += indent + "  enabled: " + (job.execute ? "true" : "false") + "\n";
   if (job.tensor_io) AppendPolicy(*job.tensor_io, indent + "  ", out);

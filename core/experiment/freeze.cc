@@ -150,6 +150,7 @@ absl::StatusOr<FrozenRequest> Freeze(
   request.platform = job.platform;
   request.execute = job.execute;
   request.probe = job.probe;
+  request.placement = job.placement;
   request.acquisition = {job.warmup, job.samples, job.state, job.tensor_io.has_value()};
   request.tensors.outputs = facts.outputs;
 

@@ -27,7 +27,7 @@ absl::Status CheckPosition(const TensorSpec& spec, size_t i, std::string_view wh
 }
 
 absl::StatusOr<std::vector<BoundTensor>> BoundTensorsFromJson(const Json& list,
-                                                         const std::string& where) {
+                                                              const std::string& where) {
   if (!list.is_array()) return InvalidArgument(where + " is not a list");
   std::vector<BoundTensor> tensors;
   for (size_t i = 0; i < list.size(); ++i) {
@@ -169,6 +169,7 @@ Json FrozenRequest::ToJson() const {
                {"tensors", tensors.ToJson()},
                {"toolchain", ToolToJson(toolchain)}};
   if (probe) request["probe"] = true;
+  if (!placement.empty()) request["placement"] = PlacementToJson(placement);
   return request;
 }
 
@@ -193,6 +194,7 @@ absl::StatusOr<FrozenRequest> FrozenRequest::FromJson(const Json& value) {
   if (value.contains("probe")) {
     HELX_ASSIGN_OR_RETURN(request.probe, JsonBool(value, "probe", where));
   }
+  HELX_ASSIGN_OR_RETURN(request.placement, PlacementFromJson(value, where));
   HELX_ASSIGN_OR_RETURN(request.acquisition, AcquisitionFromJson(value, where));
   HELX_ASSIGN_OR_RETURN(const Json* tensors, JsonMember(value, "tensors", where));
   HELX_ASSIGN_OR_RETURN(request.tensors, TensorRequest::FromJson(*tensors));
@@ -231,6 +233,7 @@ absl::StatusOr<std::string> FrozenRequest::BuildKey() const {
            {"tensor_request", tensor_request},
            {"toolchain", ToolToJson(toolchain)}};
   if (probe) key["probe"] = true;
+  if (!placement.empty()) key["placement"] = PlacementToJson(placement);
   HELX_ASSIGN_OR_RETURN(const std::string canonical, CanonicalJson(key));
   return Sha256Hex(canonical);
 }

@@ -13,6 +13,7 @@
 #include "core/base/json.h"
 #include "core/base/status.h"
 #include "core/experiment/document.h"
+#include "core/experiment/placement.h"
 #include "core/tensor/tensor_spec.h"
 
 namespace helx {
@@ -73,6 +74,7 @@ struct FrozenRequest {
   ToolIdentity target;
   std::string platform;
   bool execute = true;
+  PlacementEntry placement;
   bool probe = false;  // a diagnostic build: the image reports every operator's outputs
   Acquisition acquisition;
   TensorRequest tensors;
@@ -87,7 +89,7 @@ struct FrozenRequest {
   static absl::StatusOr<FrozenRequest> Parse(std::string_view canonical);
 
   // Hex SHA-256 of the projection that can change the image: model, engine, toolchain, platform,
-  // tensor-request digest, and whether it is a diagnostic build.
+  // placement, tensor-request digest, and whether it is a diagnostic build.
   absl::StatusOr<std::string> BuildKey() const;
   // Hex SHA-256 of {build key, acquisition}: what a build bundle is named by, since its
   // request.json carries the acquisition that running the bundle will use. Bundles of one build key

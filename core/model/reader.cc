@@ -1,5 +1,6 @@
 #include "core/model/reader.h"
 
+#include <bit>
 #include <cstring>
 
 #include "core/base/json.h"
@@ -16,8 +17,8 @@ class Decoder {
 
   bool Decode(const tflite::Model& root, Model* model) {
     if (root.version() != 3) {
-      return Fail("file", "schema version " + std::to_string(root.version()) +
-                              "; only version 3 is read");
+      return Fail("file",
+                  "schema version " + std::to_string(root.version()) + "; only version 3 is read");
     }
     if (root.subgraphs() == nullptr || root.subgraphs()->size() == 0) {
       return Fail("file", "holds no subgraph; at least one is needed");
@@ -43,8 +44,9 @@ class Decoder {
   // Pays for copied elements, so that objects shared inside the file cannot multiply it.
   bool Spend(const std::string& place, size_t elements) {
     if (elements > budget_) {
-      return Fail(place, "objects are shared so often that the model would be much larger than the "
-                         "file");
+      return Fail(place,
+                  "objects are shared so often that the model would be much larger than the "
+                  "file");
     }
     budget_ -= elements;
     return true;
@@ -68,7 +70,10 @@ class Decoder {
   bool Numbers(const std::string& place, const flatbuffers::Vector<T>* from, std::vector<T>* to) {
     if (from == nullptr) return true;
     if (!Spend(place, from->size())) return false;
-    to->assign(from->begin(), from->end());
+    // Not through iterators: the verifier aligns a vector's length, not its 8-byte elements.
+    static_assert(std::endian::native == std::endian::little);
+    to->resize(from->size());
+    if (!to->empty()) std::memcpy(to->data(), from->Data(), to->size() * sizeof(T));
     return true;
   }
 
@@ -158,8 +163,7 @@ class Decoder {
     if (to->buffer < buffers_.size()) to->data = buffers_[to->buffer];
     if (!Numbers(place, from->shape(), &to->shape) ||
         !Numbers(place, from->shape_signature(), &to->shape_signature) ||
-        !DecodeQuantization(place, from->quantization(), to->shape.size(),
-                            &to->quantization)) {
+        !DecodeQuantization(place, from->quantization(), to->shape.size(), &to->quantization)) {
       return false;
     }
     if (std::optional<std::string> problem = CheckTensor(*to, limits_)) {
@@ -198,7 +202,8 @@ class Decoder {
     }
     const tflite::OperatorCode* code = root.operator_codes()->Get(from->opcode_index());
     if (code == nullptr) return Fail(unnamed, "operator code is an empty entry");
-    // Before schema version 3a the number was a byte; newer files repeat it there when it fits, and put 127 when not.
+    // Before schema version 3a the number was a byte; newer files repeat it there when it fits, and
+    // put 127 when not.
     const int32_t deprecated = code->deprecated_builtin_code();
     const int32_t current = static_cast<int32_t>(code->builtin_code());
     const int32_t builtin = std::max(deprecated, current);
@@ -321,12 +326,14 @@ absl::StatusOr<Model> ReadModel(std::span<const uint8_t> bytes, ReadError* error
   const uint8_t* base = reinterpret_cast<const uint8_t*>(storage->data());
   model.storage = std::move(storage);
 
-  flatbuffers::Verifier verifier(base, bytes.size(), /*max_depth=*/32,
-                                 /*max_tables=*/static_cast<flatbuffers::uoffset_t>(
-                                     4 * limits.objects));
+  flatbuffers::Verifier verifier(
+      base, bytes.size(), /*max_depth=*/32,
+      /*max_tables=*/static_cast<flatbuffers::uoffset_t>(4 * limits.objects));
   if (!tflite::VerifyModelBuffer(verifier)) {
-    return Refuse({"file", "is not a well-formed FlatBuffer: an offset or a length points outside "
-                           "its " + std::to_string(bytes.size()) + " bytes"},
+    return Refuse({"file",
+                   "is not a well-formed FlatBuffer: an offset or a length points outside "
+                   "its " +
+                       std::to_string(bytes.size()) + " bytes"},
                   error);
   }
   ReadError problem;

@@ -212,12 +212,13 @@ Interval LeakyBounds(const Params& params, Interval x, Recorder* record) {
   return record->Set(1, {x.lo >= 0 ? x.lo : shifted.lo, x.hi >= 0 ? x.hi : shifted.hi});
 }
 
+// Of the absolute values.
+Interval Magnitudes(Interval x) {
+  return {std::max({i128{0}, x.lo, -x.hi}), std::max(-x.lo, x.hi)};
+}
+
 Interval IgdnBounds(const Params& p, Interval x, Recorder* record) {
-  const i128 abs_lo = x.lo < 0 ? -x.lo : x.lo;
-  const i128 abs_hi = x.hi < 0 ? -x.hi : x.hi;
-  const bool has_zero = x.lo <= 0 && x.hi >= 0;
-  const Interval absx =
-      record->Set(0, {has_zero ? 0 : std::min(abs_lo, abs_hi), std::max(abs_lo, abs_hi)});
+  const Interval absx = record->Set(0, Magnitudes(x));
   HullOf y;
   for (int64_t i = 0; i < p.c; ++i) {
     i128 sum = p.beta[i];
@@ -246,13 +247,9 @@ Interval QuotientBounds(Interval n, Interval d, i128 limit) {
 }
 
 Interval L2normBounds(const Params& p, Interval x, int64_t channels, Recorder* record) {
-  const i128 square_lo = x.lo * x.lo;
-  const i128 square_hi = x.hi * x.hi;
-  const bool has_zero = x.lo <= 0 && x.hi >= 0;
-  const i128 least = has_zero ? 0 : std::min(square_lo, square_hi);
-  const i128 most = std::max(square_lo, square_hi);
-  const Interval ss =
-      record->Set(0, {LimitedProduct(channels, least), LimitedProduct(channels, most)});
+  const Interval absx = Magnitudes(x);
+  const Interval ss = record->Set(0, {LimitedProduct(channels, absx.lo * absx.lo),
+                                      LimitedProduct(channels, absx.hi * absx.hi)});
   const Interval radicand = record->Set(1, {ss.lo + p.eps, ss.hi + p.eps});
   const Interval n = record->Set(2, Product(x, static_cast<i128>(1) << p.k));
   const Interval d = record->Set(3, {FloorSqrt(radicand.lo), FloorSqrt(radicand.hi)});

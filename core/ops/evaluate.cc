@@ -2,60 +2,20 @@
 
 #include <algorithm>
 
+#include "core/ops/convolution.h"
 #include "core/ops/simd.h"
 
 namespace helx::ops {
 namespace {
 
-// The rqb of a channel's elements, in T = int64_t where the certificate shows that it holds the
-// product and its rounding, else in i128.
-template <typename T>
-void RequantPlane(const Params& p, size_t record, const int64_t* acc, int64_t count, int64_t* y) {
-  const int64_t mult = p.mult[record];
-  const int64_t post_bias = p.post_bias[record];
-  const int shift = static_cast<int>(p.shift[record]);
-  const Rounding rounding = p.rounding();
-  for (int64_t i = 0; i < count; ++i) {
-    const T q = RoundShiftIn<T>(rounding, static_cast<T>(acc[i]) * mult, shift);
-    y[i] = static_cast<int64_t>(q + post_bias);
-  }
-}
-
-// Whether RequantPairs may do a channel whose products lie in `product`.
-bool PairsRequant(const Params& p, size_t record, Interval acc, Interval product) {
-  constexpr i128 kLimit = static_cast<i128>(1) << 61;
-  const auto fits32 = [](i128 v) { return v >= kI32Min && v <= kI32Max; };
-  return HavePairs() && p.rounding() != Rounding::kHalfEven && fits32(acc.lo) && fits32(acc.hi) &&
-         fits32(p.mult[record]) && fits32(p.post_bias[record]) && p.shift[record] <= 62 &&
-         product.lo >= -kLimit && product.hi <= kLimit;
-}
-
-// The rqb of every element, channel by channel; `sum` bounds them.
+// The rqb of every element of `acc`, whose elements lie in `sum`, channel by channel.
 void RequantChannels(const Params& p, const NodeFacts& facts, Interval sum, const Shape& shape,
-                     const std::vector<int64_t>& acc, std::vector<int64_t>* y) {
-  constexpr i128 kNarrow = static_cast<i128>(1) << 62;
-  const Interval product = facts.bounds->Named("p");
-  const bool narrow = product.lo >= -kNarrow && product.hi <= kNarrow &&
-                      *std::max_element(p.shift.begin(), p.shift.end()) <= 62;
+                     const Elements& acc, Elements* y) {
+  const Requant requant(p, facts, sum);
   const int64_t plane = shape.h * shape.w;
   for (int64_t c = 0; c < shape.c; ++c) {
-    const size_t record = p.n == 1 ? 0 : c;
-    const int64_t* from = acc.data() + c * plane;
-    int64_t* to = y->data() + c * plane;
-    if (PairsRequant(p, record, sum, product)) {
-      RequantPairs(p.rounding(), p.mult[record], static_cast<int>(p.shift[record]),
-                   p.post_bias[record], from, plane, to);
-    } else if (narrow) {
-      RequantPlane<int64_t>(p, record, from, plane, to);
-    } else {
-      RequantPlane<i128>(p, record, from, plane, to);
-    }
+    requant.Apply(c, acc.data() + c * plane, plane, y->data() + c * plane);
   }
-}
-
-void Conv(const Params& p, const NodeFacts& facts, const Tensor& x, Tensor* y) {
-  ConvolutionSums(p, facts, x, y->shape, &y->data);
-  RequantChannels(p, facts, facts.bounds->Named("acc"), y->shape, y->data, &y->data);
 }
 
 // The contribution of input channel i to output channel o: every tap is scattered to the output
@@ -244,7 +204,7 @@ bool EvaluateNode(const Node& node, const NodeFacts& facts, const std::vector<co
   const Tensor& x = *args[0];
   switch (node.op) {
     case Op::kConv:
-      Conv(p, facts, x, y);
+      Convolve(p, facts, x, y->shape, ElementsSink(y));
       return true;
     case Op::kConvTranspose:
       ConvTranspose(p, facts, x, y);
@@ -311,8 +271,7 @@ bool EvaluateNode(const Node& node, const NodeFacts& facts, const std::vector<co
       return true;
     case Op::kCheck:
       y->data = x.data;
-      return std::all_of(x.data.begin(), x.data.end(),
-                         [&](int64_t v) { return v >= p.lo && v <= p.hi; });
+      return AllWithin(x.data.data(), static_cast<int64_t>(x.data.size()), p.lo, p.hi);
   }
   return false;
 }

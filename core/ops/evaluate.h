@@ -17,16 +17,11 @@ struct NodeFacts {
   const ValueBounds* bounds = nullptr;
 };
 
-// Writes the node's value to `y`, whose shape and size are set. False only for a `check` that finds
+// Writes every element of the node's value to `y`, whose shape and size are set. False only for a `check` that finds
 // an element outside its limits. The bounds pass has shown that every named value fits i64, and the
 // elements are within the intervals it used.
 bool EvaluateNode(const Node& node, const NodeFacts& facts, const std::vector<const Tensor*>& args,
                   Tensor* y);
-
-// conv (section 5.1): the sums alone, acc(o, oy, ox), into `acc` (y's shape). Exact in the
-// narrowest of int32 and int64 lanes that the node's certificate allows.
-void ConvolutionSums(const Params& p, const NodeFacts& facts, const Tensor& x, const Shape& y,
-                     std::vector<int64_t>* acc);
 
 }  // namespace helx::ops
 

@@ -3,6 +3,9 @@
 #define HELX_CORE_OPS_TENSOR_H_
 
 #include <cstdint>
+#include <memory>
+#include <new>
+#include <utility>
 #include <vector>
 
 namespace helx::ops {
@@ -22,10 +25,29 @@ struct Shape {
   bool operator==(const Shape&) const = default;
 };
 
+// Allocates elements that resize() leaves unwritten: an operator writes each of its value's.
+template <typename T>
+struct UnwrittenAllocator : std::allocator<T> {
+  template <typename U>
+  struct rebind {
+    using other = UnwrittenAllocator<U>;
+  };
+  template <typename U>
+  void construct(U* at) {
+    ::new (static_cast<void*>(at)) U;
+  }
+  template <typename U, typename... Args>
+  void construct(U* at, Args&&... args) {
+    ::new (static_cast<void*>(at)) U(std::forward<Args>(args)...);
+  }
+};
+
+using Elements = std::vector<int64_t, UnwrittenAllocator<int64_t>>;
+
 struct Tensor {
   Shape shape;
   // Element (c, y, x) is data[(c * h + y) * w + x].
-  std::vector<int64_t> data;
+  Elements data;
   bool operator==(const Tensor&) const = default;
 };
 

@@ -28,8 +28,8 @@ uint64_t LoadLittle(std::string_view bytes, size_t at, int width) {
   return value;
 }
 
-int64_t LoadField(std::string_view bytes, size_t at, Width width) {
-  const uint64_t raw = LoadLittle(bytes, at, WidthBytes(width));
+int64_t LoadField(std::string_view bytes, Width width) {
+  const uint64_t raw = LoadLittle(bytes, 0, WidthBytes(width));
   if (width == Width::kI16) return static_cast<int16_t>(raw);
   if (width == Width::kI32) return static_cast<int32_t>(raw);
   return static_cast<int64_t>(raw);
@@ -42,14 +42,13 @@ class BlockReader {
 
   bool Number(std::string_view name, int64_t& value, Width width, int64_t lo, int64_t hi) {
     if (!Has(WidthBytes(width), name)) return false;
-    value = LoadField(block_, at_, width);
-    at_ += WidthBytes(width);
+    value = Take(width);
     return InRange(name, value, lo, hi);
   }
   bool Unsigned64(std::string_view name, uint64_t& value, uint64_t lo) {
     if (!Has(8, name)) return false;
-    value = LoadLittle(block_, at_, 8);
-    at_ += 8;
+    value = LoadLittle(block_, 0, 8);
+    block_.remove_prefix(8);
     return value >= lo || Fail(std::string(name) + " is below " + std::to_string(lo));
   }
   bool Count(std::string_view name, int64_t& value, int64_t hi, std::string_view) {
@@ -61,8 +60,7 @@ class BlockReader {
     if (!Has(static_cast<uint64_t>(count) * WidthBytes(width), name)) return false;
     values.resize(count);
     for (T& element : values) {
-      const int64_t value = LoadField(block_, at_, width);
-      at_ += WidthBytes(width);
+      const int64_t value = Take(width);
       if (!InRange(name, value, lo, hi)) return false;
       element = static_cast<T>(value);
     }
@@ -75,8 +73,7 @@ class BlockReader {
     for (const Column& column : columns) column.values->resize(count);
     for (int64_t i = 0; i < count; ++i) {
       for (const Column& column : columns) {
-        const int64_t value = LoadField(block_, at_, column.width);
-        at_ += WidthBytes(column.width);
+        const int64_t value = Take(column.width);
         if (!InRange(column.name, value, column.lo, column.hi)) return false;
         (*column.values)[i] = value;
       }
@@ -85,7 +82,7 @@ class BlockReader {
   }
   bool Require(bool condition) { return condition || Fail("parameters contradict each other"); }
 
-  bool AtEnd() { return at_ == block_.size() || Fail("bytes after the parameters"); }
+  bool AtEnd() { return block_.empty() || Fail("bytes after the parameters"); }
   const std::string& error() const { return error_; }
 
  private:
@@ -94,7 +91,13 @@ class BlockReader {
     return false;
   }
   bool Has(uint64_t size, std::string_view name) {
-    return block_.size() - at_ >= size || Fail("the block ends before " + std::string(name));
+    return block_.size() >= size || Fail("the block ends before " + std::string(name));
+  }
+  // The next field, which Has() has found.
+  int64_t Take(Width width) {
+    const int64_t value = LoadField(block_, width);
+    block_.remove_prefix(WidthBytes(width));
+    return value;
   }
   bool InRange(std::string_view name, int64_t value, int64_t lo, int64_t hi) {
     return (value >= lo && value <= hi) ||
@@ -102,8 +105,8 @@ class BlockReader {
                 std::to_string(lo) + ".." + std::to_string(hi));
   }
 
+  // What is left of the block.
   std::string_view block_;
-  size_t at_ = 0;
   std::string error_;
 };
 

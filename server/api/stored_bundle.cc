@@ -1,6 +1,5 @@
 #include "server/api/stored_bundle.h"
 
-#include <charconv>
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -8,6 +7,7 @@
 
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/base/yaml_scalar.h"
 #include "core/bundle/verify.h"
 #include "server/scheduler/names.h"
 #include "server/scheduler/scheduler.h"
@@ -18,47 +18,6 @@ namespace {
 
 constexpr int64_t kReferenceBytes = int64_t{16} << 20;
 constexpr int kReferenceTensors = 10'000;
-
-class StoredSource : public BundleSource {
- public:
-  StoredSource(std::string instance, std::string manifest_text, Manifest manifest, BlobStore* blobs)
-      : instance_(std::move(instance)),
-        manifest_text_(std::move(manifest_text)),
-        manifest_(std::move(manifest)),
-        blobs_(blobs) {}
-
-  absl::StatusOr<std::vector<std::string>> List() const override {
-    std::vector<std::string> paths{"manifest.json"};
-    for (const Artifact& artifact : manifest_.artifacts) paths.push_back(artifact.path);
-    return paths;
-  }
-
-  absl::StatusOr<std::string> Read(const std::string& path,
-                                   int64_t most_bytes) const override {
-    if (path == "manifest.json") return manifest_text_;
-    const Artifact* artifact = manifest_.Find(path);
-    if (artifact == nullptr) return NotFound("the bundle has no file " + path);
-    auto content = blobs_->Read(instance_, artifact->digest, most_bytes);
-    if (absl::IsDataLoss(content.status())) blobs_->Discard(instance_, artifact->digest);
-    if (absl::IsNotFound(content.status())) {
-      return DataLoss("artifact_missing: " + path + " is gone from the store");
-    }
-    return content;
-  }
-
- private:
-  const std::string instance_;
-  const std::string manifest_text_;
-  const Manifest manifest_;
-  BlobStore* const blobs_;
-};
-
-// The shortest text that reads back as the same double, as policies spell tolerances.
-std::string ShortestText(double value) {
-  char buffer[64];
-  const auto written = std::to_chars(buffer, buffer + sizeof buffer, value == 0 ? 0.0 : value);
-  return std::string(buffer, written.ptr);
-}
 
 absl::StatusOr<ToleranceText> ToleranceFrom(const v1::Tolerance& tolerance,
                                             const std::string& where) {
@@ -182,9 +141,21 @@ v1::Assessment AssessmentOf(const std::string& name) {
 
 absl::StatusOr<LoadedBundle> LoadStoredBundle(const std::string& instance, const v1::Result& result,
                                               BlobStore* blobs) {
-  HELX_ASSIGN_OR_RETURN(Manifest manifest, Manifest::Parse(result.manifest()));
-  return LoadBundle(
-      std::make_shared<StoredSource>(instance, result.manifest(), std::move(manifest), blobs));
+  HELX_ASSIGN_OR_RETURN(
+      std::shared_ptr<const BundleSource> source,
+      OpenBundleBlobs(
+          result.manifest(),
+          [instance, blobs](const Artifact& artifact) -> absl::StatusOr<std::string> {
+            auto content = blobs->Read(instance, artifact.digest, artifact.digest.size_bytes);
+            if (absl::IsDataLoss(content.status())) {
+              blobs->Discard(instance, artifact.digest);
+            }
+            if (absl::IsNotFound(content.status())) {
+              return DataLoss("artifact_missing: " + artifact.path + " is gone from the store");
+            }
+            return content;
+          }));
+  return LoadBundle(std::move(source));
 }
 
 absl::StatusOr<v1::VerifyResponse> VerifyLoaded(const std::string& instance,

@@ -8,9 +8,12 @@
 #include <functional>
 #include <map>
 
+#include "client/cpp/result_client.h"
 #include "core/base/digest.h"
 #include "core/base/file.h"
 #include "core/base/sha256.h"
+#include "core/bundle/export.h"
+#include "core/bundle/observations.h"
 #include "core/bundle/reader.h"
 #include "tests/integration/golden_models.h"
 #include "tests/integration/service.h"
@@ -426,6 +429,39 @@ TEST_F(TensorIo, AStoredResultIsVerifiedOverTheWire) {
   EXPECT_EQ(File("view.json")["schema_version"], "1.0-draft");
   EXPECT_EQ(Helxctl({"results", "export", "results/stored", "--format", "xml"}).exit_code, 2);
   EXPECT_EQ(Helxctl({"results", "export", "stored", "--output", "no/such/place"}).exit_code, 2);
+
+  // The library's own operations, remote and offline: the same answers.
+  const auto connection = client::Connection::Open(
+      service_->address(), client::Environment(std::map<std::string, std::string, std::less<>>{
+                               {"HOME", scratch_.path()}}));
+  ASSERT_TRUE(connection.ok()) << connection.status();
+  client::ResultClient results(*connection);
+  const auto stored = results.GetNewest("stored");
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  const Digest digest = *client::FromProto(stored->bundle());
+  const auto bundle = LoadBundle(Path("results/stored"));
+  ASSERT_TRUE(bundle.ok()) << bundle.status();
+  const auto verified = results.Verify(digest);
+  ASSERT_TRUE(verified.ok()) << verified.status();
+  EXPECT_EQ(verified->content_digest(), bundle->content_digest);
+  EXPECT_EQ(verified->artifacts(), static_cast<int64_t>(bundle->manifest.artifacts.size()));
+  const auto identity = results.GetInputIdentity(digest);
+  ASSERT_TRUE(identity.ok()) << identity.status();
+  EXPECT_EQ(*identity->value, "helx.inputs/v1:sha256:" + Sha256Hex(*identity->canonical_json));
+  EXPECT_EQ(*identity->value, *BundleInputIdentity(*bundle)->value);
+  EXPECT_EQ(*results.Export(digest), *RenderExport(*bundle));
+  EXPECT_EQ(*ParseJson(*results.Observe(digest)), *Observations(*bundle));
+  TensorData reference{bundle->result.outputs[0], changed};
+  const auto verdict = results.VerifySample(digest, 0, {"files", "changed"}, {reference}, {});
+  ASSERT_TRUE(verdict.ok()) << verdict.status();
+  EXPECT_EQ(VerificationToJson(*verdict), over_the_wire);
+  reference.spec.dtype = DType::kUint8;
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      results.VerifySample(digest, 0, {"files", "changed"}, {reference}, {}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      results.VerifySample(digest, 0, {"nobody", ""}, {reference}, {}).status()));
+  EXPECT_TRUE(
+      absl::IsNotFound(results.Verify(DigestOf(std::string_view("no such bundle"))).status()));
   EXPECT_EQ(Helxctl({"list", "--json"}).json()["jobs"].size(), jobs);
 }
 

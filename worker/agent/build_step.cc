@@ -82,6 +82,10 @@ absl::Status Compile(const engine::Toolchain& toolchain, const engine::Generated
   return absl::OkStatus();
 }
 
+target::PlacementWish Wish(const PlacementEntry& placement) {
+  return {placement.code, placement.weights, placement.arena};
+}
+
 bool IsSource(const std::string& name) {
   return name.ends_with(".c") || name.ends_with(".h") || name.ends_with(".S");
 }
@@ -98,7 +102,11 @@ absl::Status AddBuildFiles(const engine::GeneratedModel& model, const engine::Li
   HELX_ASSIGN_OR_RETURN(const std::string layout, ReadFile(script));
   HELX_RETURN_IF_ERROR(
       writer->Add("build/src/model.ld", layout, "text/plain", ArtifactRole::kEvidence));
-  HELX_RETURN_IF_ERROR(writer->Add("build/memory.json", PrettyJson(model.memory),
+  Json memory = model.memory;
+  memory["placement"] = Json{{"arena", image.placement.arena},
+                             {"code", image.placement.code},
+                             {"weights", image.placement.weights}};
+  HELX_RETURN_IF_ERROR(writer->Add("build/memory.json", PrettyJson(memory),
                                    "application/json", ArtifactRole::kEvidence));
   for (const auto& [name, content] : model.files) {
     if (!IsSource(name)) continue;  // the weights are in the image and in the model
@@ -152,7 +160,8 @@ absl::StatusOr<Json> BuildStep(const ActionInput& input, const ActionContext& co
   HELX_RETURN_IF_ERROR(Compile(toolchain, model, constants, *board, input.folder + "/objects",
                                model_folder, link_folder, context, &commands));
   const auto image = toolchain.LinkObjects(model, *board, context.kernels_folder,
-                                           model_folder, link_folder, &commands);
+                                           model_folder, link_folder, &commands,
+                                           Wish(request.placement));
   if (absl::IsOutOfRange(image.status())) {
     return FailureOutcome("USER", "does_not_fit", MessageOf(image.status()));
   }

@@ -3,6 +3,7 @@
 #include "worker/agent/action_steps.h"
 #include "worker/engine/engine.h"
 #include "worker/target/board.h"
+#include "worker/target/linker_script.h"
 
 namespace helx::agent {
 namespace {
@@ -77,6 +78,11 @@ absl::StatusOr<Json> FreezeStep(const ActionInput& input, const ActionContext& c
     return FailureOutcome("INFRA", "platform_unavailable",
                           "platform " + tools.target->platform + ": " + tools.target->reason);
   }
+
+  const PlacementEntry& placement = document->job.placement;
+  const absl::Status placed =
+      target::CheckWish(*tools.board, {placement.code, placement.weights, placement.arena});
+  if (!placed.ok()) return Refusal(placed, "unknown_region");
 
   HELX_ASSIGN_OR_RETURN(const std::string model, input.Blob(document->model));
   std::vector<engine::Violation> violations;

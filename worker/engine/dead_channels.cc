@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "worker/engine/ops/conv_shape.h"
 
@@ -27,12 +28,17 @@ struct Layer {
   int32_t taps;
   int32_t input_zero_point;
   bool padded;  // windows may hang over the image, where taps read the zero point
+  // Of all windows: the different sets of taps that lie in the image, by row and by column. Of a
+  // depthwise layer only; empty when there are too many.
+  std::vector<std::vector<int32_t>> row_taps, column_taps;
+  int32_t columns;              // taps per row
   std::vector<int8_t> weights;  // CONV_2D [out][tap][in], DEPTHWISE_CONV_2D [tap][channel]
   std::vector<int32_t> bias;
   std::vector<FixedMultiplier> scales;
   int32_t output_zero_point;
   IntegerRange range;
-  // CONV_2D [out][in]: whether what an input channel adds to an output channel depends on the model's input.
+  // CONV_2D [out][in]: whether what an input channel adds to an output channel depends on the
+  // model's input.
   Channels open;
 
   int8_t Weight(int32_t out, int32_t tap, int32_t in) const {
@@ -60,6 +66,25 @@ bool IsPadded(const Window& w) {
          int64_t{w.output - 1} * w.stride + int64_t{w.taps - 1} * w.dilation >= w.input;
 }
 
+// Beyond these no channel is searched for one value.
+constexpr int32_t kMaxPositions = 4096;
+constexpr int32_t kMaxTaps = 64;
+
+// The different sets of taps that windows have in the image.
+std::vector<std::vector<int32_t>> TapsInside(const Window& w) {
+  if (w.output > kMaxPositions || w.taps > kMaxTaps) return {};
+  std::set<std::vector<int32_t>> sets;
+  for (int64_t position = 0; position < w.output; ++position) {
+    std::vector<int32_t> inside;
+    for (int32_t tap = 0; tap < w.taps; ++tap) {
+      const int64_t at = position * w.stride - w.padding + int64_t{tap} * w.dilation;
+      if (at >= 0 && at < w.input) inside.push_back(tap);
+    }
+    sets.insert(std::move(inside));
+  }
+  return {sets.begin(), sets.end()};
+}
+
 // A layer that this file understands.
 std::optional<Layer> ReadLayer(const OperatorView& view) {
   const BuiltinOperator code = view.op().code;
@@ -79,6 +104,11 @@ std::optional<Layer> ReadLayer(const OperatorView& view) {
   layer.taps = g.rows.taps * g.columns.taps;
   layer.input_zero_point = ZeroPoint(*g.input);
   layer.padded = IsPadded(g.rows) || IsPadded(g.columns);
+  if (layer.depthwise) {
+    layer.row_taps = TapsInside(g.rows);
+    layer.column_taps = TapsInside(g.columns);
+  }
+  layer.columns = g.columns.taps;
   layer.weights = Int8Values(*g.filter);
   layer.bias = g.bias == nullptr ? std::vector<int32_t>(g.out_channels, 0) : Int32Values(*g.bias);
   for (int32_t c = 0; c < g.out_channels; ++c) {
@@ -138,18 +168,44 @@ class Remover {
     return (*value - layer.input_zero_point) * layer.WeightSum(out, in);
   }
 
+  static int8_t Output(const Layer& layer, int32_t out, int64_t sum) {
+    const int64_t y =
+        int64_t{Requantize(WrapToInt32(sum), layer.scales[out])} + layer.output_zero_point;
+    return static_cast<int8_t>(std::clamp<int64_t>(y, layer.range.lowest, layer.range.highest));
+  }
+
   std::optional<int8_t> ConstantOutput(const Layer& layer, int32_t out) const {
+    if (layer.depthwise) return ConstantDepthwiseOutput(layer, out);
     int64_t sum = layer.bias[out];
-    const int32_t first = layer.depthwise ? out : 0;
-    const int32_t last = layer.depthwise ? out + 1 : layer.in_channels;
-    for (int32_t in = first; in < last; ++in) {
+    for (int32_t in = 0; in < layer.in_channels; ++in) {
       const std::optional<int64_t> more = Contribution(layer, out, in);
       if (!more) return std::nullopt;
       sum += *more;
     }
-    const int64_t y = int64_t{Requantize(WrapToInt32(sum), layer.scales[out])} +
-                      layer.output_zero_point;
-    return static_cast<int8_t>(std::clamp<int64_t>(y, layer.range.lowest, layer.range.highest));
+    return Output(layer, out, sum);
+  }
+
+  // At the borders sums have fewer terms; what comes out may be the same all the same.
+  std::optional<int8_t> ConstantDepthwiseOutput(const Layer& layer, int32_t channel) const {
+    if (layer.Ignores(channel, channel)) return Output(layer, channel, layer.bias[channel]);
+    const std::optional<int8_t> value = Constant(layer.input, channel);
+    if (!value) return std::nullopt;
+    std::optional<int8_t> output;
+    for (const std::vector<int32_t>& rows : layer.row_taps) {
+      for (const std::vector<int32_t>& columns : layer.column_taps) {
+        int64_t sum = layer.bias[channel];
+        for (int32_t row : rows) {
+          for (int32_t column : columns) {
+            sum += int64_t{layer.Weight(channel, row * layer.columns + column, channel)} *
+                   (*value - layer.input_zero_point);
+          }
+        }
+        const int8_t here = Output(layer, channel, sum);
+        if (output && *output != here) return std::nullopt;
+        output = here;
+      }
+    }
+    return output;
   }
 
   void FindConstants() {

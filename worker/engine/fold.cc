@@ -16,11 +16,11 @@ using model::BuiltinOperator;
 using model::Operator;
 using model::Subgraph;
 
-constexpr int64_t kMaxElements = 4096;
+constexpr int64_t kMaxFoldedElements = 4096;
 
 bool IsIndex(const Tensor& tensor) {
   return (tensor.type == TensorType::INT32 || tensor.type == TensorType::INT64) &&
-         model::ElementCount(tensor) <= kMaxElements;
+         model::ElementCount(tensor) <= kMaxFoldedElements;
 }
 
 // Makes `tensor` a constant of these values.
@@ -37,16 +37,16 @@ void Store(Tensor& tensor, const std::vector<int64_t>& values,
   tensor.is_constant = true;
 }
 
-using Values = std::vector<int64_t>;
+using FoldValues = std::vector<int64_t>;
 
-std::optional<Values> Arithmetic(const Operator& op, const Tensor& a, const Tensor& b,
-                                 const Tensor& output) {
+std::optional<FoldValues> Arithmetic(const Operator& op, const Tensor& a, const Tensor& b,
+                                     const Tensor& output) {
   const std::optional<BroadcastShape> shape = Broadcast(a.shape, b.shape);
   if (!shape || shape->output != output.shape || a.type != b.type || a.type != output.type) {
     return std::nullopt;
   }
-  const Values x = IntegerValues(a), y = IntegerValues(b);
-  Values values;
+  const FoldValues x = IntegerValues(a), y = IntegerValues(b);
+  FoldValues values;
   std::vector<int64_t> at(shape->size.size(), 0);
   for (int64_t i = 0; i < model::ElementCount(output); ++i) {
     int64_t x_at = 0, y_at = 0;
@@ -57,12 +57,23 @@ std::optional<Values> Arithmetic(const Operator& op, const Tensor& a, const Tens
     const auto p = static_cast<uint64_t>(x[x_at]), q = static_cast<uint64_t>(y[y_at]);
     int64_t value = 0;
     switch (op.code) {
-      case BuiltinOperator::ADD: value = static_cast<int64_t>(p + q); break;
-      case BuiltinOperator::SUB: value = static_cast<int64_t>(p - q); break;
-      case BuiltinOperator::MUL: value = static_cast<int64_t>(p * q); break;
-      case BuiltinOperator::MAXIMUM: value = std::max(x[x_at], y[y_at]); break;
-      case BuiltinOperator::MINIMUM: value = std::min(x[x_at], y[y_at]); break;
-      default: return std::nullopt;
+      case BuiltinOperator::ADD:
+        value = static_cast<int64_t>(p + q);
+        break;
+      case BuiltinOperator::SUB:
+        value = static_cast<int64_t>(p - q);
+        break;
+      case BuiltinOperator::MUL:
+        value = static_cast<int64_t>(p * q);
+        break;
+      case BuiltinOperator::MAXIMUM:
+        value = std::max(x[x_at], y[y_at]);
+        break;
+      case BuiltinOperator::MINIMUM:
+        value = std::min(x[x_at], y[y_at]);
+        break;
+      default:
+        return std::nullopt;
     }
     values.push_back(value);
     for (size_t d = at.size(); d-- > 0;) {
@@ -83,8 +94,8 @@ bool IsPlain(const Operator& op) {
 }
 
 // STRIDED_SLICE of a vector, as shapes are taken apart with.
-std::optional<Values> SliceOfVector(const Subgraph& graph, const Operator& op,
-                                    const Tensor& input) {
+std::optional<FoldValues> SliceOfVector(const Subgraph& graph, const Operator& op,
+                                        const Tensor& input) {
   const auto* options = op.options.AsStridedSliceOptions();
   if (op.inputs.size() != 4 || input.shape.size() != 1 || options == nullptr ||
       options->ellipsis_mask != 0 || options->new_axis_mask != 0 || options->offset) {
@@ -92,7 +103,7 @@ std::optional<Values> SliceOfVector(const Subgraph& graph, const Operator& op,
   }
   int64_t operand[3];
   for (size_t i = 0; i < 3; ++i) {
-    const Values values = IntegerValues(graph.tensors[op.inputs[i + 1]]);
+    const FoldValues values = IntegerValues(graph.tensors[op.inputs[i + 1]]);
     if (values.size() != 1) return std::nullopt;
     operand[i] = values[0];
   }
@@ -103,14 +114,14 @@ std::optional<Values> SliceOfVector(const Subgraph& graph, const Operator& op,
   int64_t last = options->end_mask & 1 ? size : wrap(operand[1]);
   if (options->shrink_axis_mask & 1) last = first + 1;
   if (last > size) return std::nullopt;
-  const Values values = IntegerValues(input);
-  return first >= last ? Values{} : Values(values.begin() + first, values.begin() + last);
+  const FoldValues values = IntegerValues(input);
+  return first >= last ? FoldValues{} : FoldValues(values.begin() + first, values.begin() + last);
 }
 
-std::optional<Values> GatherOfVector(const Tensor& input, const Tensor& indices) {
+std::optional<FoldValues> GatherOfVector(const Tensor& input, const Tensor& indices) {
   if (input.shape.size() != 1) return std::nullopt;
-  const Values values = IntegerValues(input);
-  Values picked;
+  const FoldValues values = IntegerValues(input);
+  FoldValues picked;
   for (int64_t index : IntegerValues(indices)) {
     if (index < 0 || index >= static_cast<int64_t>(values.size())) return std::nullopt;
     picked.push_back(values[index]);
@@ -119,39 +130,45 @@ std::optional<Values> GatherOfVector(const Tensor& input, const Tensor& indices)
 }
 
 // Operands one after another: PACK of scalars, CONCATENATION of vectors.
-std::optional<Values> Joined(const Subgraph& graph, const Operator& op, size_t rank) {
-  Values values;
+std::optional<FoldValues> Joined(const Subgraph& graph, const Operator& op, size_t rank) {
+  FoldValues values;
   for (int32_t number : op.inputs) {
     if (graph.tensors[number].shape.size() != rank) return std::nullopt;
-    const Values more = IntegerValues(graph.tensors[number]);
+    const FoldValues more = IntegerValues(graph.tensors[number]);
     values.insert(values.end(), more.begin(), more.end());
   }
   return values;
 }
 
-std::optional<Values> Evaluate(const Subgraph& graph, const Operator& op, const Tensor& output) {
+std::optional<FoldValues> Evaluate(const Subgraph& graph, const Operator& op,
+                                   const Tensor& output) {
   const Tensor& first = graph.tensors[op.inputs[0]];
   switch (op.code) {
-    case BuiltinOperator::PACK: return Joined(graph, op, 0);
-    case BuiltinOperator::CONCATENATION: return Joined(graph, op, 1);
-    case BuiltinOperator::STRIDED_SLICE: return SliceOfVector(graph, op, first);
+    case BuiltinOperator::PACK:
+      return Joined(graph, op, 0);
+    case BuiltinOperator::CONCATENATION:
+      return Joined(graph, op, 1);
+    case BuiltinOperator::STRIDED_SLICE:
+      return SliceOfVector(graph, op, first);
     case BuiltinOperator::CAST:
     case BuiltinOperator::RESHAPE:
     case BuiltinOperator::EXPAND_DIMS:
-    case BuiltinOperator::SQUEEZE: return IntegerValues(first);
+    case BuiltinOperator::SQUEEZE:
+      return IntegerValues(first);
     case BuiltinOperator::FILL: {
-      const Values value =
-          op.inputs.size() == 2 ? IntegerValues(graph.tensors[op.inputs[1]]) : Values{};
+      const FoldValues value =
+          op.inputs.size() == 2 ? IntegerValues(graph.tensors[op.inputs[1]]) : FoldValues{};
       if (value.size() != 1) return std::nullopt;
-      return Values(static_cast<size_t>(model::ElementCount(output)), value[0]);
+      return FoldValues(static_cast<size_t>(model::ElementCount(output)), value[0]);
     }
     case BuiltinOperator::REDUCE_PROD: {
       if (first.shape.size() != 1 || model::ElementCount(output) != 1) return std::nullopt;
       uint64_t product = 1;
       for (int64_t value : IntegerValues(first)) product *= static_cast<uint64_t>(value);
-      return Values{static_cast<int64_t>(product)};
+      return FoldValues{static_cast<int64_t>(product)};
     }
-    default: break;
+    default:
+      break;
   }
   if (op.inputs.size() != 2) return std::nullopt;
   const Tensor& second = graph.tensors[op.inputs[1]];
@@ -218,9 +235,9 @@ bool Fold(Subgraph& graph, const Operator& op, std::deque<std::vector<uint8_t>>*
   if (op.code == BuiltinOperator::SHAPE || op.code == BuiltinOperator::RANK) {
     if (op.inputs[0] < 0) return false;
     const std::vector<int32_t>& shape = graph.tensors[op.inputs[0]].shape;
-    const Values values = op.code == BuiltinOperator::RANK
-                              ? Values{static_cast<int64_t>(shape.size())}
-                              : Values(shape.begin(), shape.end());
+    const FoldValues values = op.code == BuiltinOperator::RANK
+                                  ? FoldValues{static_cast<int64_t>(shape.size())}
+                                  : FoldValues(shape.begin(), shape.end());
     if (static_cast<int64_t>(values.size()) != model::ElementCount(output)) return false;
     Store(output, values, storage);
     return true;
@@ -230,7 +247,7 @@ bool Fold(Subgraph& graph, const Operator& op, std::deque<std::vector<uint8_t>>*
     const Tensor& input = graph.tensors[number];
     if (!input.is_constant || input.is_sparse || !IsIndex(input)) return false;
   }
-  const std::optional<Values> values = Evaluate(graph, op, output);
+  const std::optional<FoldValues> values = Evaluate(graph, op, output);
   if (!values || static_cast<int64_t>(values->size()) != model::ElementCount(output)) return false;
   Store(output, *values, storage);
   return true;

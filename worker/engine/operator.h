@@ -1,9 +1,11 @@
-// One operator as the engine sees it: the question "can this be built?" and the answer "this is the code".
+// One operator as the engine sees it: the question "can this be built?" and the answer "this is the
+// code".
 //
-// To add an operator: write its kernel in worker/kernels/, declare its parameter block in helx_kernels.h, write an
-// OperatorEntry with a check and a lowering in worker/engine/ops/, and name it in ops/entries.h and registry.cc. Planning,
-// code generation, the memory report and docs/operators.md follow from the entry. An operator may have several entries, one
-// per family of dtypes.
+// To add an operator: write its kernel in worker/kernels/, declare its parameter block in
+// helx_kernels.h, write an OperatorEntry with a check and a lowering in worker/engine/ops/, and
+// name it in ops/entries.h and registry.cc. Planning, code generation, the memory report and
+// docs/operators.md follow from the entry. An operator may have several entries, one per family of
+// dtypes.
 #ifndef HELX_WORKER_ENGINE_OPERATOR_H_
 #define HELX_WORKER_ENGINE_OPERATOR_H_
 
@@ -55,8 +57,8 @@ class OperatorView {
   const Resources* resources_;
 };
 
-// Collects what stands against building an operator. A check may go on after a refusal, as long as it touches nothing that
-// the refusal was about.
+// Collects what stands against building an operator. A check may go on after a refusal, as long as
+// it touches nothing that the refusal was about.
 class Preflight {
  public:
   Preflight(const OperatorView& view, std::vector<Violation>* violations)
@@ -72,6 +74,9 @@ class Preflight {
   std::vector<Violation>* violations_;
   bool ok_ = true;
 };
+
+// "tensor 7 (conv1/kernel)", for messages.
+std::string TensorSubject(const model::Subgraph& graph, int32_t number);
 
 // An argument of a kernel call.
 struct Argument {
@@ -92,18 +97,20 @@ struct Argument {
 
 // One call of a kernel.
 struct Call {
-  std::string function;     // "helx_conv_s8"
-  std::string params_type;  // "helx_conv_s8_params"; empty: the call has no parameter block
+  std::string function;             // "helx_conv_s8"
+  std::string params_type;          // "helx_conv_s8_params"; empty: the call has no parameter block
   std::vector<std::string> params;  // designated initialisers, ".in_h = 49"
   std::vector<Argument> arguments;  // after the parameter block
-  // The kernel returns whether it could go on (0: it could not); its operator ends the invocation otherwise.
+  // The kernel returns whether it could go on (0: it could not); its operator ends the invocation
+  // otherwise.
   bool may_fail = false;
 };
 
 // An output that may, or does, lie where an input lies.
 struct Alias {
   enum class Kind {
-    kView,     // the output is the input's bytes; when both can share storage, no code is needed at all
+    kView,     // the output is the input's bytes; when both can share storage, no code is needed at
+               // all
     kInPlace,  // the kernel may overwrite the input, if nobody needs it afterwards
   };
   Kind kind = Kind::kInPlace;
@@ -151,11 +158,13 @@ struct OperatorEntry {
   model::BuiltinOperator code;
   int32_t max_version;       // of the operator in the model: a later one may mean something else
   std::string_view support;  // for docs/operators.md: dtypes, quantisation and limits, one line
-  // Refuses through `preflight` whatever `lower` cannot do. Tensors are never sparse, never strings, never empty here.
+  // Refuses through `preflight` whatever `lower` cannot do. Tensors are never sparse, never
+  // strings, never empty here.
   void (*check)(Preflight& preflight);
   // REQUIRES: `check` passed.
   Lowering (*lower)(const LowerContext& context);
-  // Where an operator has several entries, the first that takes it is asked; nullptr takes everything.
+  // Where an operator has several entries, the first that takes it is asked; nullptr takes
+  // everything.
   bool (*takes)(const OperatorView& view) = nullptr;
   std::string_view custom_name = {};  // of a CUSTOM operator
   bool takes_resources = false;       // tensors may stand for resources
@@ -166,7 +175,8 @@ const OperatorEntry* FindOperator(const OperatorView& view);
 // All entries, by operator number.
 std::vector<const OperatorEntry*> AllOperators();
 
-// "operator 7 (GATHER_ND)"; operators of other subgraphs than the primary one begin with "subgraph 2, ".
+// "operator 7 (GATHER_ND)"; operators of other subgraphs than the primary one begin with "subgraph
+// 2, ".
 std::string OperatorSubject(const OperatorView& view);
 
 // Everything `entry->check` may rely on, then `entry->check` itself.

@@ -32,7 +32,7 @@ std::map<int32_t, int64_t> Loads(const std::vector<PlannedBuffer>& buffers) {
 }
 
 // Places the buffers in the given order, each at the lowest gap; returns the arena's bytes.
-int64_t Place(const std::vector<size_t>& order, std::vector<PlannedBuffer>* buffers) {
+int64_t PlaceInOrder(const std::vector<size_t>& order, std::vector<PlannedBuffer>* buffers) {
   std::vector<size_t> placed;  // by offset
   int64_t arena = 0;
   for (size_t index : order) {
@@ -46,11 +46,10 @@ int64_t Place(const std::vector<size_t>& order, std::vector<PlannedBuffer>* buff
     }
     buffer.offset = offset;
     arena = std::max(arena, offset + Aligned(buffer.bytes));
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), offset,
-                                   [&](int64_t at, size_t other) {
-                                     return at < (*buffers)[other].offset;
-                                   }),
-                  index);
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), offset,
+                         [&](int64_t at, size_t other) { return at < (*buffers)[other].offset; }),
+        index);
   }
   return arena;
 }
@@ -93,7 +92,7 @@ int64_t PlanArena(std::vector<PlannedBuffer>* buffers) {
     std::iota(order.begin(), order.end(), size_t{0});
     std::stable_sort(order.begin(), order.end(), before);
     std::vector<PlannedBuffer> plan = given;
-    const int64_t arena = Place(order, &plan);
+    const int64_t arena = PlaceInOrder(order, &plan);
     if (best.empty() || arena < best_arena) {
       best = std::move(plan);
       best_arena = arena;

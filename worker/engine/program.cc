@@ -5,6 +5,7 @@
 #include "core/model/reader.h"
 #include "worker/engine/dead_channels.h"
 #include "worker/engine/placer.h"
+#include "worker/engine/reorder.h"
 #include "worker/target/linker_script.h"
 
 namespace helx::engine {
@@ -13,23 +14,18 @@ namespace {
 using model::Subgraph;
 using model::Tensor;
 
-// Calls of subgraphs within one another, and steps in total: beyond what any real model holds, and small enough to end.
+// Calls of subgraphs within one another, and steps in total: beyond what any real model holds, and
+// small enough to end.
 constexpr size_t kMaxDepth = 16;
 constexpr size_t kMaxSteps = 100'000;
 
-std::string TensorSubject(const Subgraph& graph, int32_t number) {
-  const std::string& name = graph.tensors[number].name;
-  return "tensor " + std::to_string(number) + (name.empty() ? "" : " (" + name + ")");
-}
-
 // Inputs and outputs as the runner exchanges them.
-void DescribeInterface(const Subgraph& graph, const std::vector<int32_t>& numbers,
-                       const char* role, std::vector<TensorSpec>* specs,
-                       std::vector<Violation>* violations) {
+void DescribeInterface(const Subgraph& graph, const std::vector<int32_t>& numbers, const char* role,
+                       std::vector<TensorSpec>* specs, std::vector<Violation>* violations) {
   for (size_t i = 0; i < numbers.size(); ++i) {
     const Tensor& tensor = graph.tensors[numbers[i]];
-    const std::string subject = std::string(role) + " " + std::to_string(i) + ", " +
-                                TensorSubject(graph, numbers[i]);
+    const std::string subject =
+        std::string(role) + " " + std::to_string(i) + ", " + TensorSubject(graph, numbers[i]);
     const std::optional<DType> dtype = model::StorageType(tensor.type);
     if (!dtype) {
       violations->push_back({"unsupported_dtype", subject,
@@ -40,9 +36,9 @@ void DescribeInterface(const Subgraph& graph, const std::vector<int32_t>& number
     TensorSpec spec{static_cast<int32_t>(i), tensor.name, *dtype, {}};
     spec.shape.assign(tensor.shape.begin(), tensor.shape.end());
     if (model::ElementCount(tensor) < 1) {
-      violations->push_back({"unsupported_shape", subject,
-                             "is " + model::TensorText(tensor) +
-                                 "; every dimension must be at least 1"});
+      violations->push_back(
+          {"unsupported_shape", subject,
+           "is " + model::TensorText(tensor) + "; every dimension must be at least 1"});
     }
     specs->push_back(std::move(spec));
   }
@@ -89,8 +85,7 @@ class Checker {
     if (callee < 0 || static_cast<size_t>(callee) >= state_.size()) return;
     if (state_[callee] == State::kOpen || depth == kMaxDepth) {
       violations_->push_back(
-          {"unsupported_operator",
-           OperatorSubject(OperatorView(program_.model(), subgraph, op)),
+          {"unsupported_operator", OperatorSubject(OperatorView(program_.model(), subgraph, op)),
            "subgraph " + std::to_string(callee) +
                (depth == kMaxDepth ? " would be nested too deeply; at most " +
                                          std::to_string(kMaxDepth) + " levels are allowed"
@@ -188,7 +183,8 @@ std::optional<Program> BuildProgram(std::span<const uint8_t> bytes, const target
   program.resources = Resources::Of(program.model());
   const Subgraph& graph = program.model().primary();
   if (graph.outputs.empty()) {
-    violations->push_back({"malformed_model", "subgraph 0", "has no outputs; at least one is needed"});
+    violations->push_back(
+        {"malformed_model", "subgraph 0", "has no outputs; at least one is needed"});
   }
   DescribeInterface(graph, graph.inputs, "input", &program.interface.inputs, violations);
   DescribeInterface(graph, graph.outputs, "output", &program.interface.outputs, violations);
@@ -207,7 +203,12 @@ std::optional<Program> BuildProgram(std::span<const uint8_t> bytes, const target
                                " operators, those of called subgraphs counted at every call"});
     return std::nullopt;
   }
-  PlaceTensors(&program);
+  // A diagnostic image reports operators in the model's order.
+  if (purpose == Purpose::kMeasure) {
+    PlaceInBestOrder(&program);
+  } else {
+    PlaceTensors(&program);
+  }
   CheckFit(program, board, violations);
   if (!violations->empty()) return std::nullopt;
   return program;

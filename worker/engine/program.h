@@ -26,7 +26,8 @@ struct Place {
   int32_t buffer = -1;      // index into Program::buffers, for kArena
 };
 
-// Steps are counted over the whole program, the steps of a called subgraph within those of the operator that calls it.
+// Steps are counted over the whole program, the steps of a called subgraph within those of the
+// operator that calls it.
 struct Step {
   size_t op;  // index in the frame's subgraph
   Lowering lowering;
@@ -54,18 +55,22 @@ struct InitialBytes {
   uint8_t value;
 };
 
-struct Program {
-  PreparedModel prepared;
-  Resources resources;
-  ModelInterface interface;
-  std::vector<Frame> frames;  // the first is the primary subgraph
-  ConstantPool constants;
+// What PlaceTensors decides beside the places in the frames.
+struct MemoryPlan {
   std::vector<PlannedBuffer> buffers;
   int64_t arena_bytes = 0;
   int64_t scratch_bytes = 0;  // of the operator that needs most; part of arena_bytes
   int64_t variable_bytes = 0;
   std::vector<InitialBytes> initial_bytes;
   std::vector<int64_t> resource_offsets;  // among the variables
+};
+
+struct Program : MemoryPlan {
+  PreparedModel prepared;
+  Resources resources;
+  ModelInterface interface;
+  std::vector<Frame> frames;  // the first is the primary subgraph
+  ConstantPool constants;
 
   const model::Model& model() const { return prepared.model; }
   const model::Subgraph& graph(const Frame& frame) const {
@@ -73,7 +78,8 @@ struct Program {
   }
 };
 
-// Reads, checks, lowers and plans. Empty when there are violations (in operator order, at most kMaxViolations).
+// Reads, checks, lowers and plans. Empty when there are violations (in operator order, at most
+// kMaxViolations).
 inline constexpr size_t kMaxViolations = 64;
 std::optional<Program> BuildProgram(std::span<const uint8_t> bytes, const target::Board& board,
                                     std::vector<Violation>* violations,

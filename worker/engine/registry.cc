@@ -6,43 +6,156 @@
 namespace helx::engine {
 namespace {
 
-// Entries of one operator in the order in which they are asked; those that take everything come last.
+// Entries of one operator in the order in which they are asked; those that take everything come
+// last.
 const OperatorEntry* const kEntries[] = {
-    &kAbs, &kAdd, &kArgMax, &kArgMin, &kAssignVariable, &kAtan2, &kAveragePool2d, &kBatchMatmul,
-    &kBatchToSpace, &kBitwiseXor, &kBroadcastTo, &kCallOnce, &kCast, &kCeil, &kConcatenation,
-    &kConv2dFloat, &kConv2dHybrid, &kConv2dInt16, &kConv2dUint8, &kCos, &kCumsum, &kDepthToSpace,
-    &kDepthwiseConv2dFloat, &kDepthwiseConv2dHybrid, &kDepthwiseConv2dInt16,
-    &kDepthwiseConv2dUint8, &kDequantize, &kDiv, &kDynamicUpdateSlice, &kElu, &kEmbeddingLookup,
-    &kEqual, &kExp, &kExpandDims, &kFill, &kFloor, &kFloorDiv, &kFloorMod, &kFullyConnectedFloat,
-    &kFullyConnectedHybrid, &kFullyConnectedInt16, &kFullyConnectedUint8, &kGather, &kGatherNd,
-    &kGelu, &kGreater, &kGreaterEqual, &kHardSwish, &kIf, &kL2Normalization, &kL2Pool2d,
-    &kLeakyRelu, &kLess, &kLessEqual, &kLog, &kLogSoftmax, &kLogicalAnd, &kLogicalNot,
-    &kLogicalOr, &kLogistic, &kLstm, &kLstmFloat, &kMaxPool2d, &kMaximum, &kMean, &kMinimum,
-    &kMirrorPad, &kMul, &kNeg, &kNotEqual, &kOneHot, &kPack, &kPad, &kPadV2, &kPow, &kPrelu,
-    &kQuantize, &kReadVariable, &kReduceAll, &kReduceAny, &kReduceMax, &kReduceMin, &kReduceProd,
-    &kRelu, &kRelu0To1, &kRelu6, &kReluN1To1, &kReshape, &kResizeBilinear, &kResizeNearest,
-    &kReverse, &kReverseSequence, &kRightShift, &kRound, &kRsqrt, &kScatterNd, &kSelect,
-    &kSelectV2, &kSequenceLstm, &kSequenceLstmFloat, &kSign, &kSignalAutoScale, &kSignalEnergy,
-    &kSignalFilterBank, &kSignalLog, &kSignalPcan, &kSignalRfft, &kSignalSpectralSubtraction,
-    &kSignalSquareRoot, &kSignalWindow, &kSin, &kSlice, &kSoftmax,
-    &kSpaceToBatch, &kSpaceToDepth, &kSplit, &kSplitV, &kSqrt, &kSquare, &kSquaredDifference,
-    &kSqueeze, &kStridedSlice, &kSub, &kSum, &kSvdf, &kSvdfFloat, &kTanh, &kTile, &kTranspose,
-    &kTransposeConvFloat, &kTransposeConvInt16, &kTransposeConvInt8, &kUnpack, &kVarHandle,
-    &kWhile, &kZerosLike, &kConv2d, &kDepthwiseConv2d, &kFullyConnected,
+    &kAbs,
+    &kAdd,
+    &kArgMax,
+    &kArgMin,
+    &kAssignVariable,
+    &kAtan2,
+    &kAveragePool2d,
+    &kBatchMatmul,
+    &kBatchToSpace,
+    &kBitwiseXor,
+    &kBroadcastTo,
+    &kCallOnce,
+    &kCast,
+    &kCeil,
+    &kConcatenation,
+    &kConv2dFloat,
+    &kConv2dHybrid,
+    &kConv2dInt16,
+    &kConv2dUint8,
+    &kCos,
+    &kCumsum,
+    &kDepthToSpace,
+    &kDepthwiseConv2dFloat,
+    &kDepthwiseConv2dHybrid,
+    &kDepthwiseConv2dInt16,
+    &kDepthwiseConv2dUint8,
+    &kDequantize,
+    &kDiv,
+    &kDynamicUpdateSlice,
+    &kElu,
+    &kEmbeddingLookup,
+    &kEqual,
+    &kExp,
+    &kExpandDims,
+    &kFill,
+    &kFloor,
+    &kFloorDiv,
+    &kFloorMod,
+    &kFullyConnectedFloat,
+    &kFullyConnectedHybrid,
+    &kFullyConnectedInt16,
+    &kFullyConnectedUint8,
+    &kGather,
+    &kGatherNd,
+    &kGelu,
+    &kGreater,
+    &kGreaterEqual,
+    &kHardSwish,
+    &kIf,
+    &kL2Normalization,
+    &kL2Pool2d,
+    &kLeakyRelu,
+    &kLess,
+    &kLessEqual,
+    &kLog,
+    &kLogSoftmax,
+    &kLogicalAnd,
+    &kLogicalNot,
+    &kLogicalOr,
+    &kLogistic,
+    &kLstm,
+    &kLstmFloat,
+    &kMaxPool2d,
+    &kMaximum,
+    &kMean,
+    &kMinimum,
+    &kMirrorPad,
+    &kMul,
+    &kNeg,
+    &kNotEqual,
+    &kOneHot,
+    &kPack,
+    &kPad,
+    &kPadV2,
+    &kPow,
+    &kPrelu,
+    &kQuantize,
+    &kReadVariable,
+    &kReduceAll,
+    &kReduceAny,
+    &kReduceMax,
+    &kReduceMin,
+    &kReduceProd,
+    &kRelu,
+    &kRelu0To1,
+    &kRelu6,
+    &kReluN1To1,
+    &kReshape,
+    &kResizeBilinear,
+    &kResizeNearest,
+    &kReverse,
+    &kReverseSequence,
+    &kRightShift,
+    &kRound,
+    &kRsqrt,
+    &kScatterNd,
+    &kSelect,
+    &kSelectV2,
+    &kSequenceLstm,
+    &kSequenceLstmFloat,
+    &kSign,
+    &kSignalAutoScale,
+    &kSignalEnergy,
+    &kSignalFilterBank,
+    &kSignalLog,
+    &kSignalPcan,
+    &kSignalRfft,
+    &kSignalSpectralSubtraction,
+    &kSignalSquareRoot,
+    &kSignalWindow,
+    &kSin,
+    &kSlice,
+    &kSoftmax,
+    &kSpaceToBatch,
+    &kSpaceToDepth,
+    &kSplit,
+    &kSplitV,
+    &kSqrt,
+    &kSquare,
+    &kSquaredDifference,
+    &kSqueeze,
+    &kStridedSlice,
+    &kSub,
+    &kSum,
+    &kSvdf,
+    &kSvdfFloat,
+    &kTanh,
+    &kTile,
+    &kTranspose,
+    &kTransposeConvFloat,
+    &kTransposeConvInt16,
+    &kTransposeConvInt8,
+    &kUnpack,
+    &kVarHandle,
+    &kWhile,
+    &kZerosLike,
+    &kConv2d,
+    &kDepthwiseConv2d,
+    &kFullyConnected,
 };
-
-std::string TensorSubject(const OperatorView& view, int32_t number) {
-  const model::Tensor& tensor = view.graph().tensors[number];
-  return "tensor " + std::to_string(number) + (tensor.name.empty() ? "" : " (" + tensor.name + ")");
-}
 
 // What no entry has to think about: sparse, string and empty tensors.
 void CheckTensor(Preflight& preflight, int32_t number, bool takes_resources) {
   const model::Tensor& tensor = preflight.view().graph().tensors[number];
-  const std::string subject = TensorSubject(preflight.view(), number);
+  const std::string subject = TensorSubject(preflight.view().graph(), number);
   if (tensor.is_sparse) {
-    preflight.Refuse("unsupported_tensor",
-                     subject + " is sparse; only dense tensors can be built");
+    preflight.Refuse("unsupported_tensor", subject + " is sparse; only dense tensors can be built");
   }
   if (takes_resources && tensor.type == model::TensorType::RESOURCE) return;
   if (!model::ElementBits(tensor.type)) {
@@ -100,11 +213,10 @@ const OperatorEntry* FindOperator(const OperatorView& view) {
 
 std::vector<const OperatorEntry*> AllOperators() {
   std::vector<const OperatorEntry*> entries(std::begin(kEntries), std::end(kEntries));
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const OperatorEntry* a, const OperatorEntry* b) {
-                     return a->code != b->code ? a->code < b->code
-                                               : a->custom_name < b->custom_name;
-                   });
+  std::stable_sort(
+      entries.begin(), entries.end(), [](const OperatorEntry* a, const OperatorEntry* b) {
+        return a->code != b->code ? a->code < b->code : a->custom_name < b->custom_name;
+      });
   return entries;
 }
 
@@ -147,21 +259,51 @@ void CheckOperator(const OperatorView& view, std::vector<Violation>* violations)
   if (preflight.ok()) entry->check(preflight);
 }
 
+std::string TensorSubject(const model::Subgraph& graph, int32_t number) {
+  const std::string& name = graph.tensors[number].name;
+  return "tensor " + std::to_string(number) + (name.empty() ? "" : " (" + name + ")");
+}
+
+namespace {
+
+// How kernels of an entry are written for the cores: with Helium (corstone-300), with the DSP
+// extension (mps2-m33, mps2-m7, mps2-m4), in portable C (mps2-m3).
+struct Variants {
+  bool helium, dsp;
+};
+
+Variants VariantsOf(const OperatorEntry* entry) {
+  for (const OperatorEntry* both :
+       {&kConv2d, &kDepthwiseConv2d, &kFullyConnected, &kAdd, &kSvdf, &kSequenceLstm, &kLstm}) {
+    if (entry == both) return {true, true};
+  }
+  return {entry == &kAveragePool2d, false};
+}
+
+}  // namespace
+
 std::string OperatorsMarkdown() {
   std::string text =
       "# Operators of the builtin engine\n\n"
-      "Generated from the operator registry (`worker/engine/ops`). A model that needs anything else is refused when it is\n"
-      "frozen, with the operator's index and the reason. Every platform runs every row, with the same integers.\n"
-      "CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED, ADD of equal shapes, AVERAGE_POOL_2D (Helium), SVDF and\n"
-      "UNIDIRECTIONAL_SEQUENCE_LSTM of integers have code of their own for Helium (corstone-300) and for the DSP extension\n"
-      "(mps2-m33, mps2-m7, mps2-m4); everything else is portable C on every core.\n\n"
-      "| operator | versions | dtypes and quantisation |\n|---|---|---|\n";
+      "Generated from the operator registry (`worker/engine/ops`). A model that needs anything "
+      "else is refused when it is\n"
+      "frozen, with the operator's index and the reason. Every platform runs every row, with the "
+      "same integers. The last columns\n"
+      "say which code runs: *Helium* or *DSP*, kernels of its own for the int8 layers (ADD of "
+      "equal "
+      "shapes, averages over int8,\n"
+      "SVDF and LSTM also with int16 state or activations); *C*, portable kernels.\n\n"
+      "| operator | versions | dtypes and quantisation | corstone-300 | mps2-m33, -m7, -m4 | "
+      "mps2-m3 "
+      "|\n|---|---|---|---|---|---|\n";
   for (const OperatorEntry* entry : AllOperators()) {
+    const Variants variants = VariantsOf(entry);
     text += "| " +
             (entry->custom_name.empty() ? std::string(model::OperatorName(entry->code))
                                         : "CUSTOM " + std::string(entry->custom_name)) +
             " | 1–" + std::to_string(entry->max_version) + " | " + std::string(entry->support) +
-            " |\n";
+            (variants.helium ? " | Helium" : " | C") + (variants.dsp ? " | DSP" : " | C") +
+            " | C |\n";
   }
   return text;
 }

@@ -328,24 +328,28 @@ absl::Status Toolchain::CompileRequest(const std::string& request_constants,
 absl::StatusOr<LinkedImage> Toolchain::LinkImage(
     const GeneratedModel& model, const std::string& request_constants, const target::Board& board,
     const std::string& kernels_folder, const std::string& model_folder, const std::string& folder,
-    std::vector<RecordedCommand>* commands) const {
+    std::vector<RecordedCommand>* commands, const target::PlacementWish& wish) const {
   HELX_RETURN_IF_ERROR(CompileRequest(request_constants, board, folder, commands));
-  return LinkObjects(model, board, kernels_folder, model_folder, folder, commands);
+  return LinkObjects(model, board, kernels_folder, model_folder, folder, commands, wish);
 }
 
 absl::StatusOr<LinkedImage> Toolchain::LinkObjects(
     const GeneratedModel& model, const target::Board& board, const std::string& kernels_folder,
     const std::string& model_folder, const std::string& folder,
-    std::vector<RecordedCommand>* commands) const {
+    std::vector<RecordedCommand>* commands, const target::PlacementWish& wish) const {
   const int64_t weight_bytes = MemoryFigure(model, "weight_bytes");
   const int64_t arena_bytes =
       MemoryFigure(model, "arena_bytes") + MemoryFigure(model, "variable_bytes");
   const std::vector<target::Placement> placements =
       target::Placements(board, static_cast<uint64_t>(weight_bytes),
-                         static_cast<uint64_t>(arena_bytes));
+                         static_cast<uint64_t>(arena_bytes), wish);
   if (placements.empty()) {
-    const bool arena = static_cast<uint64_t>(arena_bytes) > RegionBytes(board, board.arena_region);
-    const std::string_view region = arena ? board.arena_region : board.weights_region;
+    const bool arena =
+        target::Placements(board, 0, static_cast<uint64_t>(arena_bytes), wish).empty();
+    const std::string& wished = arena ? wish.arena : wish.weights;
+    const std::string_view region = !wished.empty() ? std::string_view(wished)
+                                    : arena         ? board.arena_region
+                                                    : board.weights_region;
     return DoesNotFit(board, region, static_cast<uint64_t>(arena ? arena_bytes : weight_bytes),
                       RegionBytes(board, region));
   }
@@ -369,12 +373,13 @@ absl::StatusOr<LinkedImage> Toolchain::LinkObjects(
       continue;
     }
     if (commands != nullptr) commands->insert(commands->end(), attempt.begin(), attempt.end());
-    LinkedImage image{folder + "/model.elf", folder + "/model.map", {}};
+    LinkedImage image{folder + "/model.elf", folder + "/model.map", {}, placement};
     HELX_RETURN_IF_ERROR(NeutraliseMap(
         image.map_path, {{kernels_folder + "/", "kernels/"}, {model_folder + "/", "model/"},
                          {folder + "/", ""}}));
     HELX_ASSIGN_OR_RETURN(const std::string elf, ReadFile(image.elf_path));
     HELX_ASSIGN_OR_RETURN(image.figures, target::InspectImage(elf, board));
+    HELX_RETURN_IF_ERROR(target::CheckPlaced(image.figures, board, placement));
     return image;
   }
   const uint64_t size = RegionBytes(board, overflow->region);

@@ -18,6 +18,7 @@
 #include "worker/engine/engine.h"
 #include "worker/target/board.h"
 #include "worker/target/image.h"
+#include "worker/target/linker_script.h"
 
 namespace helx::engine {
 
@@ -39,6 +40,7 @@ struct LinkedImage {
   std::string elf_path;  // {folder}/model.elf
   std::string map_path;  // {folder}/model.map
   target::ImageFigures figures;
+  target::Placement placement;  // as the sections' addresses in the ELF file confirm it
 };
 
 // Immutable after Find; its methods may run at once in different folders.
@@ -73,13 +75,15 @@ class Toolchain {
                               const std::string& folder,
                               std::vector<RecordedCommand>* commands) const;
 
-  // Links {folder}/request.o, {model_folder}/*.o and {kernels_folder}/libhelx.a into {folder}/model.elf.
-  // OUT_OF_RANGE "does_not_fit: ..." when a memory region of the board is too small, naming region, need and size.
+  // Links {folder}/request.o, {model_folder}/*.o and {kernels_folder}/libhelx.a into {folder}/model.elf, and reads back from it
+  // where every section lies. OUT_OF_RANGE "does_not_fit: ..." when a memory region of the board is too small, naming region, need
+  // and size; INTERNAL when a section lies elsewhere than the placement says. REQUIRES: target::CheckWish(board, wish).
   absl::StatusOr<LinkedImage> LinkObjects(const GeneratedModel& model, const target::Board& board,
                                           const std::string& kernels_folder,
                                           const std::string& model_folder,
                                           const std::string& folder,
-                                          std::vector<RecordedCommand>* commands) const;
+                                          std::vector<RecordedCommand>* commands,
+                                          const target::PlacementWish& wish = {}) const;
 
   // CompileRequest, then LinkObjects.
   absl::StatusOr<LinkedImage> LinkImage(const GeneratedModel& model,
@@ -87,7 +91,8 @@ class Toolchain {
                                         const target::Board& board,
                                         const std::string& kernels_folder,
                                         const std::string& model_folder, const std::string& folder,
-                                        std::vector<RecordedCommand>* commands) const;
+                                        std::vector<RecordedCommand>* commands,
+                                        const target::PlacementWish& wish = {}) const;
 
  private:
   Toolchain() = default;

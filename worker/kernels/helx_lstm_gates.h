@@ -68,12 +68,26 @@ static inline void helx_lstm_dot2(const int8_t* x, const uint32_t* wide, const i
   acc[1] = a1;
 }
 
-/* helx_requantize, saturated to 16 bits. With -15 <= shift <= 0, what the addition saturates the result does too. */
-static inline int32_t helx_lstm_rescale(int32_t x, int32_t multiplier, int32_t shift) {
-  if (shift > 0 || shift < -15) return __ssat(helx_requantize(x, multiplier, shift), 16);
-  x = helx_high_mul(x, multiplier);
-  if (shift == 0) return __ssat(x, 16);
-  return __ssat(__qadd(x + (x >> 31), 1 << (-shift - 1)) >> -shift, 16);
+/* A rescale of a gate, what depends on its shift worked out once for all cells. `rounding` is 0 where the quick way does not
+ * hold: it needs -15 <= shift <= -1, so that what the addition saturates the result does too. */
+typedef struct {
+  int32_t multiplier, shift, rounding;
+} helx_lstm_rescale;
+
+static inline helx_lstm_rescale helx_lstm_make_rescale(int32_t multiplier, int32_t shift) {
+  const int32_t quick = shift < 0 && shift >= -15;
+  return (helx_lstm_rescale){multiplier, shift, quick ? 1 << (-shift - 1) : 0};
+}
+
+/* helx_requantize, saturated to 16 bits. */
+static inline int32_t helx_lstm_argument_of(int32_t x, helx_lstm_rescale r) {
+  return __ssat(helx_requantize(x, r.multiplier, r.shift), 16);
+}
+
+/* The same where `rounding` is not 0. */
+static inline int32_t helx_lstm_argument_right(int32_t x, helx_lstm_rescale r) {
+  x = helx_high_mul(x, r.multiplier);
+  return __ssat(__qadd(x + (x >> 31), r.rounding) >> -r.shift, 16);
 }
 
 /* Two cells at a time; of an odd number the last one is computed twice. */
@@ -82,6 +96,10 @@ static inline void helx_lstm_gate_s8(const helx_lstm_shape* s, const helx_lstm_g
                                      const int16_t* wide, int16_t* out) {
   const uint32_t* wide_input = (const uint32_t*)(const void*)wide;
   const uint32_t* wide_hidden = wide_input + (s->in_depth & ~3) / 2;
+  const helx_lstm_rescale by_input = helx_lstm_make_rescale(g->input_multiplier, g->input_shift);
+  const helx_lstm_rescale by_hidden =
+      helx_lstm_make_rescale(g->recurrent_multiplier, g->recurrent_shift);
+  const int32_t quick = by_input.rounding != 0 && by_hidden.rounding != 0;
   for (int32_t c = 0; c < s->cells; c += 2) {
     const int32_t next = helx_min(1, s->cells - 1 - c);
     int32_t x[2] = {(int32_t)g->input_bias[c], (int32_t)g->input_bias[c + next]};
@@ -91,10 +109,11 @@ static inline void helx_lstm_gate_s8(const helx_lstm_shape* s, const helx_lstm_g
     helx_lstm_dot2(hidden, wide_hidden, g->recurrent_weights + c * s->out_depth,
                    next * s->out_depth, s->out_depth, h);
     for (int32_t i = 0; i <= next; ++i) {
-      out[c + i] = (int16_t)__ssat(
-          helx_lstm_rescale(x[i], g->input_multiplier, g->input_shift) +
-              helx_lstm_rescale(h[i], g->recurrent_multiplier, g->recurrent_shift),
-          16);
+      const int32_t sum = quick ? helx_lstm_argument_right(x[i], by_input) +
+                                      helx_lstm_argument_right(h[i], by_hidden)
+                                : helx_lstm_argument_of(x[i], by_input) +
+                                      helx_lstm_argument_of(h[i], by_hidden);
+      out[c + i] = (int16_t)__ssat(sum, 16);
     }
   }
 }

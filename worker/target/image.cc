@@ -19,7 +19,8 @@ bool Entry(std::string_view elf, uint64_t offset, uint64_t entry_bytes, uint64_t
 }
 
 absl::Status Malformed(std::string_view what) {
-  return InvalidArgument("the image is not a well-formed 32-bit Arm ELF file: " + std::string(what));
+  return InvalidArgument("the image is not a well-formed 32-bit Arm ELF file: " +
+                         std::string(what));
 }
 
 const MemoryRegion* RegionOf(const Board& board, uint64_t address, uint64_t bytes) {
@@ -64,6 +65,7 @@ absl::Status CheckSegments(std::string_view elf, const Elf32_Ehdr& header, const
 void AddSection(std::string_view name, const Elf32_Shdr& section, const Board& board,
                 ImageFigures* figures) {
   const uint64_t bytes = section.sh_size;
+  if (bytes > 0) figures->sections.push_back({std::string(name), section.sh_addr, bytes});
   if (name == ".vectors" || name == ".text" || name == ".ARM.exidx") figures->text_bytes += bytes;
   if (name == ".rodata" || name == ".helx_request") figures->rodata_bytes += bytes;
   if (name == ".helx_weights") figures->weight_bytes += bytes;
@@ -81,9 +83,9 @@ void AddSection(std::string_view name, const Elf32_Shdr& section, const Board& b
 absl::StatusOr<ImageFigures> InspectImage(std::string_view elf, const Board& board) {
   Elf32_Ehdr header;
   if (!Entry(elf, 0, sizeof(header), 0, &header)) return Malformed("it is too short");
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-      header.e_ident[EI_CLASS] != ELFCLASS32 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
-      header.e_machine != EM_ARM || header.e_type != ET_EXEC) {
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS32 ||
+      header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_machine != EM_ARM ||
+      header.e_type != ET_EXEC) {
     return Malformed("its header says otherwise");
   }
   HELX_RETURN_IF_ERROR(CheckSegments(elf, header, board));

@@ -1,5 +1,7 @@
 #include "worker/target/linker_script.h"
 
+#include <map>
+
 #include "core/base/hex.h"
 
 namespace helx::target {
@@ -8,7 +10,8 @@ namespace {
 // Kernels load whole vectors: up to this many bytes behind a tensor are read, and must not fault.
 constexpr uint64_t kReadSlack = 16;
 
-// Regions that may hold `bytes` and the slack, the preferred one first, then the others in the board's order.
+// Regions that may hold `bytes` and the slack, the preferred one first, then the others in the
+// board's order.
 std::vector<const MemoryRegion*> Holding(const Board& board, std::string_view preferred,
                                          uint64_t bytes) {
   bytes += kReadSlack;
@@ -23,9 +26,9 @@ std::vector<const MemoryRegion*> Holding(const Board& board, std::string_view pr
   return out;
 }
 
-// Boundaries of what memory protection tells apart. Emulators translate by pages of 1 KiB: a page that belongs to two
-// regions is emulated one instruction at a time.
-constexpr std::string_view kSections = R"(
+// Boundaries of what memory protection tells apart. Emulators translate by pages of 1 KiB: a page
+// that belongs to two regions is emulated one instruction at a time.
+constexpr std::string_view kCodeSections = R"(
   .text : ALIGN(1024) {
     __helx_code_start = .;
     *(.text .text.*)
@@ -43,14 +46,18 @@ constexpr std::string_view kSections = R"(
     KEEP(*(.helx_request .helx_request.*))
     . = ALIGN(1024);
     __helx_code_end = .;
-  } > CODE
+  } > CODE)";
+
+constexpr std::string_view kWeightSections = R"(
   .helx_weights : ALIGN(WEIGHTS_ALIGNMENT) {
     __helx_weights_start = .;
     *(.helx_weights .helx_weights.*)
     . += READ_SLACK;
     . = ALIGN(1024);
     __helx_weights_end = .;
-  } > WEIGHTS
+  } > WEIGHTS)";
+
+constexpr std::string_view kDataSections = R"(
   .helx_stack (NOLOAD) : {
     __helx_data_region = .;
     __helx_stack_limit = .;
@@ -72,7 +79,9 @@ constexpr std::string_view kSections = R"(
     *(.bss .bss.* COMMON)
     . = ALIGN(8);
     __helx_bss_end = .;
-  } > DATA
+  } > DATA)";
+
+constexpr std::string_view kArenaSections = R"(
   .helx_arena (NOLOAD) : ALIGN(ARENA_ALIGNMENT) {
     __helx_arena_start = .;
     *(.helx_arena .helx_arena.*)
@@ -86,15 +95,78 @@ constexpr std::string_view kSections = R"(
   /DISCARD/ : { *(.init .fini .init_array* .fini_array*) }
 )";
 
+std::string Quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
+
+std::string RegionNames(const Board& board, bool executable) {
+  std::string names;
+  for (const MemoryRegion& region : board.regions) {
+    if (executable && !region.executable) continue;
+    names += (names.empty() ? "" : ", ") + std::string(region.name);
+  }
+  return names;
+}
+
+absl::Status CheckPart(const Board& board, const char* part, const std::string& wish,
+                       bool executable) {
+  if (wish.empty()) return absl::OkStatus();
+  const MemoryRegion* region = FindRegion(board, wish);
+  if (region != nullptr && (!executable || region->executable)) return absl::OkStatus();
+  return InvalidArgument("placement." + std::string(part) + ": found " + Quoted(wish) +
+                         (region == nullptr ? "" : ", from which nothing can be executed") + "; " +
+                         std::string(board.platform) + " has: " + RegionNames(board, executable));
+}
+
+// The wished region alone, when it is large enough; or what Holding answers.
+std::vector<const MemoryRegion*> Candidates(const Board& board, std::string_view preferred,
+                                            const std::string& wish, uint64_t bytes) {
+  if (wish.empty()) return Holding(board, preferred, bytes);
+  const MemoryRegion* region = FindRegion(board, wish);
+  const uint64_t taken = wish == board.data_region ? board.stack_bytes : 0;
+  if (region == nullptr || bytes + kReadSlack + taken > region->bytes) return {};
+  return {region};
+}
+
 }  // namespace
 
-std::vector<Placement> Placements(const Board& board, uint64_t weight_bytes,
-                                  uint64_t arena_bytes) {
-  const auto weights = Holding(board, board.weights_region, weight_bytes);
-  const auto arenas = Holding(board, board.arena_region, arena_bytes);
+absl::Status CheckWish(const Board& board, const PlacementWish& wish) {
+  HELX_RETURN_IF_ERROR(CheckPart(board, "code", wish.code, true));
+  HELX_RETURN_IF_ERROR(CheckPart(board, "weights", wish.weights, false));
+  return CheckPart(board, "arena", wish.arena, false);
+}
+
+absl::Status CheckPlaced(const ImageFigures& image, const Board& board,
+                         const Placement& placement) {
+  const std::map<std::string_view, std::string_view> regions = {
+      {".vectors", board.code_region},    {".text", placement.code},
+      {".ARM.exidx", placement.code},     {".rodata", placement.code},
+      {".helx_request", placement.code},  {".helx_weights", placement.weights},
+      {".helx_arena", placement.arena},   {".helx_variables", placement.arena},
+      {".helx_stack", board.data_region}, {".helx_noinit", board.data_region},
+      {".data", board.data_region},       {".bss", board.data_region}};
+  for (const ImageSection& section : image.sections) {
+    const auto it = regions.find(section.name);
+    if (it == regions.end()) {
+      return Internal("the linked image has a section " + section.name +
+                      ", which no part of the placement names");
+    }
+    const MemoryRegion* region = FindRegion(board, it->second);
+    const uint64_t end = uint64_t{region->address} + region->bytes;
+    if (section.address < region->address || section.address + section.bytes > end) {
+      return Internal("the linker put " + section.name + " (" + std::to_string(section.bytes) +
+                      " bytes) at " + HexAddress(section.address) + ", outside of " +
+                      std::string(region->name));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::vector<Placement> Placements(const Board& board, uint64_t weight_bytes, uint64_t arena_bytes,
+                                  const PlacementWish& wish) {
+  const auto weights = Candidates(board, board.weights_region, wish.weights, weight_bytes);
+  const auto arenas = Candidates(board, board.arena_region, wish.arena, arena_bytes);
   if (weights.empty() || arenas.empty()) return {};
   std::vector<Placement> out;
-  for (const MemoryRegion* code : Holding(board, board.code_region, 0)) {
+  for (const MemoryRegion* code : Candidates(board, board.code_region, wish.code, 0)) {
     if (code->executable) {
       out.push_back({code->name, weights.front()->name, arenas.front()->name});
     }
@@ -118,25 +190,39 @@ std::string LinkerScript(const Board& board, const Placement& placement) {
   alias("WEIGHTS", placement.weights);
   alias("DATA", board.data_region);
   alias("ARENA", placement.arena);
-  // Parts of different access in one region: on Armv7-M they must not meet within one of its eighths.
+  // Parts of different access in one region: on Armv7-M they must not meet within one of its
+  // eighths.
   const auto alignment = [&](std::string_view region, bool shared) {
     const bool eighths = shared && board.protection == MemoryProtection::kPmsav7;
     return HexAddress(eighths ? FindRegion(board, region)->bytes / 8 : 1024);
   };
+  const bool weights_by_data = placement.weights == board.data_region;
+  const bool arena_by_data = placement.arena == board.data_region;
   script += "WEIGHTS_ALIGNMENT = " +
-            alignment(placement.weights, placement.weights == placement.code) + ";\n";
+            alignment(placement.weights, placement.weights == placement.code || weights_by_data) +
+            ";\n";
   script += "ARENA_ALIGNMENT = " +
-            alignment(placement.arena, placement.arena == placement.code ||
-                                           placement.arena == placement.weights) + ";\n";
+            alignment(placement.arena,
+                      placement.arena == placement.code || placement.arena == placement.weights) +
+            ";\n";
   script += "READ_SLACK = " + HexAddress(kReadSlack) + ";\n";
   script += "STACK_BYTES = " + HexAddress(board.stack_bytes) + ";\n";
   script += "__helx_staging = " + HexAddress(board.staging_address) + ";\n";
-  script += "__helx_staging_end = " + HexAddress(board.staging_address + board.staging_bytes) + ";\n";
-  script += "__helx_data_region_end = " + HexAddress(data.address + data.bytes) + ";\n";
-  // The processor reads the vector table at the start of the code region; nothing else may lie in its page, so that a
-  // null pointer faults.
+  script +=
+      "__helx_staging_end = " + HexAddress(board.staging_address + board.staging_bytes) + ";\n";
+  // The runner's data may use all of its region, unless a part of the model lies behind it.
+  script += "__helx_data_region_end = " +
+            (weights_by_data || arena_by_data ? std::string("ALIGN(__helx_bss_end, 1024)")
+                                              : HexAddress(data.address + data.bytes)) +
+            ";\n";
+  // The processor reads the vector table at the start of the code region; nothing else may lie in
+  // its page, so that a null pointer faults.
   script += "SECTIONS {\n  .vectors : { KEEP(*(.helx_vectors)) . = 1024; } > VECTORS";
-  script += kSections;
+  script += kCodeSections;
+  // The stack stays at the start of its region, where an overflow leaves it.
+  script += weights_by_data ? kDataSections : kWeightSections;
+  script += weights_by_data ? kWeightSections : kDataSections;
+  script += kArenaSections;
   script += "}\n";
   return script;
 }

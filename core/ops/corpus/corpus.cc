@@ -118,10 +118,12 @@ class Verifier {
                             " sets re-lowered and certified");
   }
 
-  void ExternalEntry(const Json& entry) {
+  void ExternalEntry(const Json& entry, size_t number) {
     const Json* name = entry.Find("name");
+    const bool named = name != nullptr && !name->text().empty();
     const std::string where =
-        std::string(kExternal) + ": " + (name == nullptr ? "" : std::string(name->text())) + ": ";
+        std::string(kExternal) + ": " +
+        (named ? std::string(name->text()) : "entry " + std::to_string(number)) + ": ";
     if (!entry.HasExactly({"certificate", "digest", "job", "members", "name", "profile"})) {
       Fault(where + "an entry's keys are not as section 14.3 states");
       return;
@@ -159,7 +161,8 @@ class Verifier {
       Fault(std::string(kExternal) + ": not a canonical list: " + error);
       return;
     }
-    for (const Json& entry : json->items()) ExternalEntry(entry);
+    size_t number = 0;
+    for (const Json& entry : json->items()) ExternalEntry(entry, number++);
   }
 
   void Regenerate() {

@@ -31,7 +31,7 @@ std::string TensorText(const Tensor& tensor) {
 // A shape of another length than three is one that no run admits.
 Tensor AsTensor(const RawTensor& raw) {
   if (raw.shape.size() != 3) return {};
-  return {{raw.shape[0], raw.shape[1], raw.shape[2]}, raw.data};
+  return {{raw.shape[0], raw.shape[1], raw.shape[2]}, {raw.data.begin(), raw.data.end()}};
 }
 
 Decode FromRaw(const RawDecode& raw) {

@@ -202,6 +202,19 @@ def command_corpus(argv):
 
 def main(argv):
     try:
+        status = run(argv)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return status
+    except OSError as error:
+        complain(f"wai_ops_check.py: standard output: {error.strerror}")
+        # Without a second attempt at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return EXIT_USAGE
+
+
+def run(argv):
+    try:
         if argv[:1] == ["certify"]:
             return command_certify(argv[1:])
         return command_corpus(argv)

@@ -55,8 +55,14 @@ class Corpus:
         if not os.path.isdir(self.folder):
             raise Usage(f"{self.folder}: not a folder")
         found = set()
-        for path, _, names in os.walk(self.folder):
+        for path, folders, names in os.walk(self.folder):
+            for name in folders:
+                if os.path.islink(os.path.join(path, name)):
+                    raise Usage(f"{os.path.join(path, name)}: a link to a folder")
             for name in names:
+                # Reading a pipe or a device might never end.
+                if not os.path.isfile(os.path.join(path, name)):
+                    raise Usage(f"{os.path.join(path, name)}: neither a file nor a folder")
                 relative = os.path.relpath(os.path.join(path, name), self.folder)
                 found.add(relative.replace(os.sep, "/"))
         return found

@@ -1,8 +1,9 @@
 // Interpreter speed in multiply-accumulates per second of one core, and the bounds pass.
 //
 // "acc32" inputs are int8-ranged, so the certificate allows int32 lanes; "acc64" inputs span 40
-// bits, so the same convolution runs in 64-bit lanes. Further convolutions are given as words
-// CIN,COUT,GROUPS,KERNEL,SIZE (square, stride 1, padded by half the kernel).
+// bits, so the same convolution runs in 64-bit lanes. "packed" inputs are acc32's as int8 elements,
+// and the outputs are as narrow as the certificate allows; the others are i64 elements. Further convolutions are given as words
+// CIN,COUT,GROUPS,KERNEL,SIZE (square, stride 1, padded by half the kernel), and are packed.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 
@@ -57,7 +58,7 @@ std::string ConvFile(const ConvCase& c, int64_t magnitude) {
   return WriteWhg1(graph);
 }
 
-void RunConv(benchmark::State& state, const ConvCase& c, int64_t magnitude) {
+void RunConv(benchmark::State& state, const ConvCase& c, int64_t magnitude, bool packed) {
   const Result<PlannedGraph> loaded = LoadWhg1(ConvFile(c, magnitude));
   if (!loaded.ok()) {
     state.SkipWithError(loaded.refusal().Text().c_str());
@@ -67,17 +68,24 @@ void RunConv(benchmark::State& state, const ConvCase& c, int64_t magnitude) {
   Tensor x{{c.cin, c.size, c.size}, {}};
   for (int64_t i = 0; i < x.shape.elements(); ++i) x.data.push_back(i * 89 % 255 - 127);
   const std::vector<Tensor> inputs = {x};
-  for (auto _ : state) benchmark::DoNotOptimize(instance.Decode(inputs).ok());
+  if (packed) {
+    const std::vector<PackedTensor> bytes = {Pack(x, ElementType::kI8)};
+    for (auto _ : state) benchmark::DoNotOptimize(instance.DecodePacked(bytes).ok());
+  } else {
+    for (auto _ : state) benchmark::DoNotOptimize(instance.Decode(inputs).ok());
+  }
   const double macs =
       static_cast<double>(c.size * c.size * c.cout) * (c.cin / c.groups) * c.kernel * c.kernel;
   state.counters["MAC/s"] = benchmark::Counter(macs, benchmark::Counter::kIsIterationInvariantRate);
 }
 
-void ConvAcc32(benchmark::State& state) { RunConv(state, kCases[state.range(0)], 127); }
+void ConvAcc32(benchmark::State& state) { RunConv(state, kCases[state.range(0)], 127, false); }
+void ConvPacked(benchmark::State& state) { RunConv(state, kCases[state.range(0)], 127, true); }
 void ConvAcc64(benchmark::State& state) {
-  RunConv(state, kCases[state.range(0)], int64_t{1} << 40);
+  RunConv(state, kCases[state.range(0)], int64_t{1} << 40, false);
 }
 BENCHMARK(ConvAcc32)->DenseRange(0, std::size(kCases) - 1);
+BENCHMARK(ConvPacked)->DenseRange(0, std::size(kCases) - 1);
 BENCHMARK(ConvAcc64)->DenseRange(0, std::size(kCases) - 1);
 
 // Load, the bounds pass included, of 2^22 weights.
@@ -96,7 +104,7 @@ bool AddGivenConv(const char* word) {
     return false;
   }
   benchmark::RegisterBenchmark((std::string("GivenConv/") + word).c_str(),
-                               [c](benchmark::State& state) { RunConv(state, c, 127); });
+                               [c](benchmark::State& state) { RunConv(state, c, 127, true); });
   return true;
 }
 

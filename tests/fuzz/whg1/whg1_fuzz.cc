@@ -44,7 +44,7 @@ void Decode(Instance* instance, const PlannedGraph& planned, bool high) {
                                     : Shape{input.c, std::min<int64_t>(input.h_cap, 3),
                                             std::min<int64_t>(input.w_cap, 3)};
     if (shape.elements() > 4096) return;
-    inputs.push_back({shape, std::vector<int64_t>(shape.elements(), high ? input.hi : input.lo)});
+    inputs.push_back({shape, Elements(shape.elements(), high ? input.hi : input.lo)});
   }
   const auto outcome = instance->Decode(inputs);
   if (!outcome.ok()) return;

@@ -28,6 +28,10 @@ class ServiceTest(unittest.TestCase):
             **os.environ,
             "HOME": str(cls.root / "home"),
             "XDG_RUNTIME_DIR": str(cls.root / "run"),
+            # Compiled kernels, shared with the other tests of the build.
+            "XDG_CACHE_HOME": str(
+                Path(os.environ.get("HELX_BUILD_DIR") or ROOT / "build") / "test-cache"
+            ),
             "TMPDIR": str(cls.root),
         }
         for name in ("HELX_SERVER", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):

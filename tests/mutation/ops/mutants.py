@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Mutation test of core/ops: mutants.py REPOSITORY BUILD WORK [--count N] [--seed S] [--report FILE].
+"""Mutation test of core/ops: mutants.py REPOSITORY WORK [--count N] [--seed S] [--report FILE].
 
 Enumerates every mutant of the arithmetic, bounds, loader, run, stage operators and lowerings
 (integer constants +-1, comparisons, arithmetic and logical operators, shifts, min/max, roundings),
-samples N by a fixed seed, and for each compiles the one changed file, links it with the rest of
-BUILD (where wai-verify and helx_core_ops_test are built from the unchanged sources) and runs
+samples N by a fixed seed, and for each compiles the one changed file, links it with the objects of
+the unchanged sources, which it compiled once, and runs
 
   1. `wai-verify vectors verify` on the committed corpus,
   2. helx_ops_differential on cases of tests/integration/ops/differential_cases.py, then
@@ -27,7 +27,8 @@ import sys
 
 SOURCES = [
     "core/ops/integers.h", "core/ops/integers.cc", "core/ops/params.h", "core/ops/bounds.cc",
-    "core/ops/convolution.cc", "core/ops/evaluate.cc", "core/ops/shape_rule.cc",
+    "core/ops/convolution.cc", "core/ops/convolution_pairs.cc", "core/ops/planes.h",
+    "core/ops/requant.cc", "core/ops/simd.cc", "core/ops/evaluate.cc", "core/ops/shape_rule.cc",
     "core/ops/whg1.cc", "core/ops/load.cc", "core/ops/run.cc", "core/ops/npu.cc",
     "core/ops/phase_form.cc", "core/ops/stage/rans64.cc", "core/ops/stage/mans.cc",
     "core/ops/stage/integer_lists.cc", "core/ops/stage/fields.h", "core/ops/lower/forms.cc",
@@ -38,7 +39,9 @@ SOURCES = [
 TESTS = "tests/unit/core/ops"
 CASES = "tests/integration/ops/differential_cases.py"
 MAINS = {"verify": "client/ops/main.cc", "differential": "tests/integration/ops/differential.cc"}
-FLAGS = ["-std=c++20", "-O0", "-w", "-fPIC", "-fno-exceptions"]
+FLAGS = ["-std=c++20", "-w", "-fPIC"]
+# Of a changed file: the fewest optimisations compile fastest.
+FAST = ["-O0", "-fno-exceptions"]
 # Processor time of one run; the unchanged programs need 0.1 s and 5 s.
 SECONDS = 60
 
@@ -106,32 +109,46 @@ def includes_of(repository, source):
 
 
 class Builder:
-    """Links the programs of a finished build again, with the objects of one changed file."""
+    """Compiles and links the programs, with the objects of one changed file."""
 
-    def __init__(self, repository, build, work):
+    def __init__(self, repository, work):
         self.repository = repository
         self.work = work
         self.core = {}
-        for path in sorted((build / "core/ops/CMakeFiles/helx_core_ops.dir").rglob("*.cc.o")):
-            name = str(path.relative_to(build / "core/ops/CMakeFiles/helx_core_ops.dir"))
-            self.core["core/ops/" + name.removesuffix(".o")] = str(path)
+        for path in sorted((repository / "core/ops").rglob("*.cc")):
+            name = str(path.relative_to(repository))
+            self.core[name] = self.once(name, ["-O1", "-fno-exceptions"])
         self.includes = {source: includes_of(repository, source) for source in self.core}
-        self.tests = sorted(map(str, (build / TESTS).rglob("*_test.cc.o")))
-        self.shared = [str(build / "client/ops/libhelx_client_ops.a")]
+        defines = ["-O1", f'-DHELX_SOURCE_DIR="{repository}"']
+        self.tests = [self.once(str(path.relative_to(repository)), defines)
+                      for path in sorted((repository / TESTS).glob("*_test.cc"))]
+        self.shared = [self.once(f"client/ops/{name}.cc", ["-O1"])
+                       for name in ("arguments", "certify_command", "files", "run_command",
+                                    "sha256", "vectors_command")]
+        self.mains = {name: self.once(source, ["-O1"]) for name, source in MAINS.items()}
         self.cases = work / "cases.jsonl"
         if not self.cases.exists():
             subprocess.run([sys.executable, repository / CASES, self.cases], check=True)
-        self.mains = {}
-        for name, source in MAINS.items():
-            self.mains[name] = work / (name + ".o")
-            if not self.compile(repository / source, self.mains[name], repository):
-                raise SystemExit(f"{source} does not compile")
         self.fresh = {}
 
-    def compile(self, source, out, include):
+    def once(self, source, flags):
+        """The object of an unchanged source."""
+        text = b"".join((self.repository / name).read_bytes()
+                        for name in sorted({source, *includes_of(self.repository, source)}))
+        out = self.work / "objects" / f"{hashlib.sha256(text).hexdigest()[:16]}.o"
+        out.parent.mkdir(exist_ok=True)
+        if not out.exists() and not self.compile(self.repository / source, out, self.repository,
+                                                 flags):
+            raise SystemExit(f"{source} does not compile")
+        return str(out)
+
+    def compile(self, source, out, include, flags=FAST):
+        partial = f"{out}.partial"
         done = subprocess.run(
-            ["g++", *FLAGS, "-I" + str(include), "-I" + str(self.repository), "-c", str(source),
-             "-o", str(out)], capture_output=True, text=True)
+            ["g++", *FLAGS, *flags, f"-I{include}", f"-I{self.repository}", "-c", str(source),
+             "-o", partial], capture_output=True, text=True)
+        if done.returncode == 0:
+            os.replace(partial, out)
         return done.returncode == 0
 
     def build(self, changed, text):
@@ -159,7 +176,7 @@ class Builder:
         # Changed objects first: of an inline function's copies the linker keeps the first.
         core = [*self.fresh.values(), *(o for s, o in self.core.items() if s not in self.fresh)]
         tests = [*self.tests, "-lgtest_main", "-lgtest", "-lpthread", "-lcrypto"]
-        group = tests if name == "tests" else [str(self.mains[name])]
+        group = tests if name == "tests" else [self.mains[name]]
         program = str(self.work / name)
         subprocess.run(["g++", "-fuse-ld=mold", "-o", program, *core, *group, *self.shared],
                        check=True)
@@ -224,7 +241,6 @@ def order(seed, texts, mutant):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("repository", type=pathlib.Path)
-    parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("work", type=pathlib.Path)
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
@@ -232,7 +248,7 @@ def main():
     args = parser.parse_args()
     repository = args.repository.resolve()
     args.work.mkdir(parents=True, exist_ok=True)
-    builder = Builder(repository, args.build.resolve(), args.work.resolve())
+    builder = Builder(repository, args.work.resolve())
 
     everything = []
     texts = {}

@@ -47,18 +47,18 @@ std::optional<Product3> Read(const OperatorView& view) {
   return p;
 }
 
-double Ratio(const OperatorView& view) {
+double BatchMatMulRatio(const OperatorView& view) {
   return static_cast<double>(Scale(*view.input(0)) * Scale(*view.input(1))) /
          static_cast<double>(Scale(view.output()));
 }
 
 // int8 × int8 → int32 keeps the sums.
-bool IsRescaled(const OperatorView& view) {
+bool IsRescaledMatMul(const OperatorView& view) {
   return view.input(0)->type != TensorType::FLOAT32 && view.input(0)->type != TensorType::INT32 &&
          view.output().type != TensorType::INT32;
 }
 
-void Check(Preflight& preflight) {
+void CheckBatchMatMul(Preflight& preflight) {
   const OperatorView& view = preflight.view();
   if (!CheckArity(preflight, 2, 2, 1)) return;
   const Tensor& a = *view.input(0);
@@ -85,18 +85,21 @@ void Check(Preflight& preflight) {
                                               " do not multiply within 5 batch dimensions");
     return;
   }
-  if (!CheckShape(preflight, "output", output, p->output) || !IsRescaled(view)) return;
+  if (!CheckShape(preflight, "output", output, p->output) || !IsRescaledMatMul(view)) return;
   if (CheckPerTensor(preflight, "input 0", a) && CheckPerTensor(preflight, "input 1", b) &&
       CheckPerTensor(preflight, "output", output)) {
-    CheckWideMultiplier(preflight, Ratio(view), a.type != TensorType::INT16);
+    CheckWideMultiplier(preflight, BatchMatMulRatio(view), a.type != TensorType::INT16);
   }
 }
 
-std::string KernelName(const OperatorView& view) {
+std::string BatchMatMulKernelName(const OperatorView& view) {
   switch (view.input(0)->type) {
-    case TensorType::FLOAT32: return "helx_matmul_f32";
-    case TensorType::INT32: return "helx_matmul_i32";
-    case TensorType::UINT8: return "helx_matmul_u8";
+    case TensorType::FLOAT32:
+      return "helx_matmul_f32";
+    case TensorType::INT32:
+      return "helx_matmul_i32";
+    case TensorType::UINT8:
+      return "helx_matmul_u8";
     case TensorType::INT16:
       return view.input(1)->type == TensorType::INT8 ? "helx_matmul_s16_s8" : "helx_matmul_s16";
     default:
@@ -104,12 +107,12 @@ std::string KernelName(const OperatorView& view) {
   }
 }
 
-Lowering Lower(const LowerContext& context) {
+Lowering LowerBatchMatMul(const LowerContext& context) {
   const OperatorView& view = context.view;
   const Product3 p = *Read(view);
   const bool batched = p.batch.size != std::vector<int64_t>{1};
   Lowering lowering;
-  lowering.function = KernelName(view);
+  lowering.function = BatchMatMulKernelName(view);
   lowering.params_type = "helx_matmul_params";
   lowering.params = {
       Field("batch_rank", batched ? static_cast<int64_t>(p.batch.size.size()) : 0),
@@ -129,18 +132,19 @@ Lowering Lower(const LowerContext& context) {
     lowering.params.push_back(Field("a_zero_point", ZeroPoint(*view.input(0))));
     lowering.params.push_back(Field("b_zero_point", ZeroPoint(*view.input(1))));
   }
-  if (IsRescaled(view)) {
-    const FixedMultiplier fixed = *QuantizeMultiplier(Ratio(view));
+  if (IsRescaledMatMul(view)) {
+    const FixedMultiplier fixed = *QuantizeMultiplier(BatchMatMulRatio(view));
     const WideMultiplier wide = Widened(fixed);
     const bool is_wide = view.input(0)->type == TensorType::INT16;
     const IntegerRange range = *StorageRange(view.output().type);
-    lowering.params.insert(lowering.params.end(), {
-        Field("output_zero_point", ZeroPoint(view.output())),
-        Field("multiplier", is_wide ? wide.multiplier : fixed.multiplier),
-        Field("shift", is_wide ? wide.shift : fixed.shift),
-        Field("lowest", range.lowest),
-        Field("highest", range.highest),
-    });
+    lowering.params.insert(lowering.params.end(),
+                           {
+                               Field("output_zero_point", ZeroPoint(view.output())),
+                               Field("multiplier", is_wide ? wide.multiplier : fixed.multiplier),
+                               Field("shift", is_wide ? wide.shift : fixed.shift),
+                               Field("lowest", range.lowest),
+                               Field("highest", range.highest),
+                           });
   }
   lowering.arguments = {Argument::Tensor(view.input_number(0)),
                         Argument::Tensor(view.input_number(1)),
@@ -155,6 +159,6 @@ const OperatorEntry kBatchMatmul = {
     model::BuiltinOperator::BATCH_MATMUL, 4,
     "float32, int32; int8, uint8, int16 (× int16 or int8) per tensor; int8 × int8 → int32; "
     "adjoints; batches broadcast within 5 dimensions",
-    Check, Lower};
+    CheckBatchMatMul, LowerBatchMatMul};
 
 }  // namespace helx::engine

@@ -17,11 +17,11 @@ using model::BuiltinOperator;
 struct BinaryKind {
   BuiltinOperator code;
   std::string_view name;
-  std::string_view types;  // suffixes of kernels without scaling, each followed by a space
+  std::string_view types;      // suffixes of kernels without scaling, each followed by a space
   std::string_view quantized;  // suffixes of kernels with scaling
 };
 
-constexpr BinaryKind kKinds[] = {
+constexpr BinaryKind kBinaryKinds[] = {
     {BuiltinOperator::ADD, "add", "f32 i32 i64 i16 ", "s8 u8 s16 "},
     {BuiltinOperator::SUB, "sub", "f32 i32 i64 ", "s8 u8 s16 "},
     {BuiltinOperator::MUL, "mul", "f32 i32 i64 i16 ", "s8 u8 s16 "},
@@ -45,8 +45,8 @@ constexpr BinaryKind kKinds[] = {
     {BuiltinOperator::LESS_EQUAL, "less_equal", "f32 i32 i64 i16 ", "s8 u8 "},
 };
 
-const BinaryKind& KindOf(const OperatorView& view) {
-  return *std::find_if(std::begin(kKinds), std::end(kKinds),
+const BinaryKind& BinaryKindOf(const OperatorView& view) {
+  return *std::find_if(std::begin(kBinaryKinds), std::end(kBinaryKinds),
                        [&](const BinaryKind& kind) { return kind.code == view.op().code; });
 }
 
@@ -57,42 +57,56 @@ bool IsComparison(const OperatorView& view) {
     case BuiltinOperator::GREATER:
     case BuiltinOperator::GREATER_EQUAL:
     case BuiltinOperator::LESS:
-    case BuiltinOperator::LESS_EQUAL: return true;
-    default: return false;
+    case BuiltinOperator::LESS_EQUAL:
+      return true;
+    default:
+      return false;
   }
 }
 
 std::string_view PlainSuffix(TensorType type) {
   switch (type) {
-    case TensorType::FLOAT32: return "f32";
-    case TensorType::INT8: return "i8";
-    case TensorType::UINT8: return "u8";
-    case TensorType::INT16: return "i16";
-    case TensorType::INT32: return "i32";
-    case TensorType::INT64: return "i64";
-    case TensorType::BOOL: return "bool";
-    default: return "";
+    case TensorType::FLOAT32:
+      return "f32";
+    case TensorType::INT8:
+      return "i8";
+    case TensorType::UINT8:
+      return "u8";
+    case TensorType::INT16:
+      return "i16";
+    case TensorType::INT32:
+      return "i32";
+    case TensorType::INT64:
+      return "i64";
+    case TensorType::BOOL:
+      return "bool";
+    default:
+      return "";
   }
 }
 
 std::string_view QuantizedSuffix(TensorType type) {
   switch (type) {
-    case TensorType::INT8: return "s8";
-    case TensorType::UINT8: return "u8";
-    case TensorType::INT16: return "s16";
-    default: return "";
+    case TensorType::INT8:
+      return "s8";
+    case TensorType::UINT8:
+      return "u8";
+    case TensorType::INT16:
+      return "s16";
+    default:
+      return "";
   }
 }
 
-bool Lists(std::string_view types, std::string_view suffix) {
+bool ListsBinary(std::string_view types, std::string_view suffix) {
   return !suffix.empty() && types.find(std::string(suffix) + " ") != std::string_view::npos;
 }
 
 // Integers of 8 bits are quantised; those of 16 bits are when they say so.
-bool Scaled(const OperatorView& view) {
-  const BinaryKind& kind = KindOf(view);
+bool IsScaledBinary(const OperatorView& view) {
+  const BinaryKind& kind = BinaryKindOf(view);
   const Tensor& a = *view.input(0);
-  return Lists(kind.quantized, QuantizedSuffix(a.type)) &&
+  return ListsBinary(kind.quantized, QuantizedSuffix(a.type)) &&
          (a.type != TensorType::INT16 || a.quantization.present());
 }
 
@@ -112,12 +126,13 @@ std::optional<tflite::ActivationFunctionType> ActivationOf(const OperatorView& v
     case BuiltinOperator::DIV:
       if (options.AsDivOptions()) return options.AsDivOptions()->fused_activation_function;
       return std::nullopt;
-    default: return tflite::ActivationFunctionType::NONE;
+    default:
+      return tflite::ActivationFunctionType::NONE;
   }
 }
 
-// The rescalings of sums (add_common.cc, sub_common.cc), squared differences (squared_difference.cc) and comparisons
-// (comparisons.cc).
+// The rescalings of sums (add_common.cc, sub_common.cc), squared differences
+// (squared_difference.cc) and comparisons (comparisons.cc).
 struct SumScaling {
   int left_shift;
   double a, b, output;
@@ -133,17 +148,16 @@ SumScaling SumScalingOf(const OperatorView& view) {
   if (view.op().code == BuiltinOperator::SQUARED_DIFFERENCE) {
     const int left_shift = wide ? 0 : 7;
     return {left_shift, a / twice_largest, b / twice_largest,
-            twice_largest * twice_largest /
-                (static_cast<double>(1 << 2 * left_shift) * output)};
+            twice_largest * twice_largest / (static_cast<double>(1 << 2 * left_shift) * output)};
   }
   const int left_shift = wide ? 15 : 20;
   if (view.op().code == BuiltinOperator::SUB && view.output().type != TensorType::UINT8) {
     // In single precision, unlike ADD.
     const float x = Scale(*view.input(0)), y = Scale(*view.input(1));
     const float twice = 2 * std::max(x, y);
-    return {left_shift, static_cast<double>(x / twice), static_cast<double>(y / twice),
-            static_cast<double>(twice / (static_cast<float>(1 << left_shift) *
-                                         Scale(view.output())))};
+    return {
+        left_shift, static_cast<double>(x / twice), static_cast<double>(y / twice),
+        static_cast<double>(twice / (static_cast<float>(1 << left_shift) * Scale(view.output())))};
   }
   return {left_shift, a / twice_largest, b / twice_largest,
           twice_largest / (static_cast<double>(1 << left_shift) * output)};
@@ -162,7 +176,7 @@ bool CheckNotAboveOne(Preflight& preflight, const char* what, double real) {
                               "; the operator's arithmetic holds ratios below 1");
 }
 
-bool CheckScaling(Preflight& preflight, tflite::ActivationFunctionType activation) {
+bool CheckBinaryScaling(Preflight& preflight, tflite::ActivationFunctionType activation) {
   const OperatorView& view = preflight.view();
   if (!CheckPerTensor(preflight, "input 0", *view.input(0)) ||
       !CheckPerTensor(preflight, "input 1", *view.input(1))) {
@@ -194,7 +208,7 @@ bool CheckScaling(Preflight& preflight, tflite::ActivationFunctionType activatio
              : CheckNotAboveOne(preflight, "the ratio of the inputs' sum to the output", output);
 }
 
-void Check(Preflight& preflight) {
+void CheckBinary(Preflight& preflight) {
   const OperatorView& view = preflight.view();
   if (!CheckArity(preflight, 2, 2, 1)) return;
   const std::optional<tflite::ActivationFunctionType> activation = ActivationOf(view);
@@ -205,9 +219,9 @@ void Check(Preflight& preflight) {
   const Tensor& a = *view.input(0);
   const Tensor& b = *view.input(1);
   const Tensor& output = view.output();
-  const BinaryKind& kind = KindOf(view);
-  const bool scaled = Scaled(view);
-  if (!scaled && !Lists(kind.types, PlainSuffix(a.type))) {
+  const BinaryKind& kind = BinaryKindOf(view);
+  const bool scaled = IsScaledBinary(view);
+  if (!scaled && !ListsBinary(kind.types, PlainSuffix(a.type))) {
     preflight.Refuse("unsupported_dtype",
                      Describe(preflight, "input 0", a) + " is not supported; kernels are " +
                          std::string(kind.types) + std::string(kind.quantized));
@@ -225,7 +239,7 @@ void Check(Preflight& preflight) {
   }
   if (!CheckShape(preflight, "output", output, shape->output)) return;
   if (scaled) {
-    CheckScaling(preflight, *activation);
+    CheckBinaryScaling(preflight, *activation);
   } else {
     CheckFloatActivation(preflight, *activation);
   }
@@ -236,32 +250,32 @@ void AddSumParams(const OperatorView& view, std::vector<std::string>* params) {
   const FixedMultiplier a = *QuantizeMultiplier(s.a);
   const FixedMultiplier b = *QuantizeMultiplier(s.b);
   params->insert(params->end(), {
-      Field("left_shift", s.left_shift),
-      Field("a_zero_point", ZeroPoint(*view.input(0))),
-      Field("a_multiplier", a.multiplier),
-      Field("a_shift", a.shift),
-      Field("b_zero_point", ZeroPoint(*view.input(1))),
-      Field("b_multiplier", b.multiplier),
-      Field("b_shift", b.shift),
-  });
+                                    Field("left_shift", s.left_shift),
+                                    Field("a_zero_point", ZeroPoint(*view.input(0))),
+                                    Field("a_multiplier", a.multiplier),
+                                    Field("a_shift", a.shift),
+                                    Field("b_zero_point", ZeroPoint(*view.input(1))),
+                                    Field("b_multiplier", b.multiplier),
+                                    Field("b_shift", b.shift),
+                                });
   if (IsComparison(view)) return;
   const FixedMultiplier output = *QuantizeMultiplier(s.output);
   params->insert(params->end(), {
-      Field("output_zero_point", ZeroPoint(view.output())),
-      Field("output_multiplier", output.multiplier),
-      Field("output_shift", output.shift),
-  });
+                                    Field("output_zero_point", ZeroPoint(view.output())),
+                                    Field("output_multiplier", output.multiplier),
+                                    Field("output_shift", output.shift),
+                                });
 }
 
 void AddProductParams(const OperatorView& view, std::vector<std::string>* params) {
   const FixedMultiplier fixed = *QuantizeMultiplier(ProductScale(view));
   params->insert(params->end(), {
-      Field("a_zero_point", ZeroPoint(*view.input(0))),
-      Field("b_zero_point", ZeroPoint(*view.input(1))),
-      Field("output_zero_point", ZeroPoint(view.output())),
-      Field("multiplier", fixed.multiplier),
-      Field("shift", fixed.shift),
-  });
+                                    Field("a_zero_point", ZeroPoint(*view.input(0))),
+                                    Field("b_zero_point", ZeroPoint(*view.input(1))),
+                                    Field("output_zero_point", ZeroPoint(view.output())),
+                                    Field("multiplier", fixed.multiplier),
+                                    Field("shift", fixed.shift),
+                                });
 }
 
 // The activation of plain integers: 6 and 1 are the numbers themselves.
@@ -288,17 +302,19 @@ void AddIntegerRange(tflite::ActivationFunctionType activation, TensorType type,
 }
 
 // BITWISE_XOR and the logical operators look at bits only.
-std::string KernelName(const OperatorView& view) {
-  const BinaryKind& kind = KindOf(view);
+std::string BinaryKernelName(const OperatorView& view) {
+  const BinaryKind& kind = BinaryKindOf(view);
   std::string name = "helx_" + std::string(kind.name);
   const TensorType type = view.input(0)->type;
-  if (Scaled(view)) return name + "_" + std::string(QuantizedSuffix(type));
+  if (IsScaledBinary(view)) return name + "_" + std::string(QuantizedSuffix(type));
   switch (view.op().code) {
     case BuiltinOperator::LOGICAL_AND:
-    case BuiltinOperator::LOGICAL_OR: return name;
+    case BuiltinOperator::LOGICAL_OR:
+      return name;
     case BuiltinOperator::BITWISE_XOR:
       return name + "_" + std::to_string(8 * ElementBytes(*view.input(0)));
-    default: return name + "_" + std::string(PlainSuffix(type));
+    default:
+      return name + "_" + std::string(PlainSuffix(type));
   }
 }
 
@@ -315,14 +331,15 @@ std::optional<Lowering> LowerForIsa(const LowerContext& context,
       *ActivationRange(activation, view.output()));
 }
 
-Lowering LowerPortable(const LowerContext& context, tflite::ActivationFunctionType activation) {
+Lowering LowerPortableBinary(const LowerContext& context,
+                             tflite::ActivationFunctionType activation) {
   const OperatorView& view = context.view;
   const Tensor& output = view.output();
   Lowering lowering;
-  lowering.function = KernelName(view);
+  lowering.function = BinaryKernelName(view);
   lowering.params = {
       Field("shape", BroadcastInitialiser(*Broadcast(view.input(0)->shape, view.input(1)->shape)))};
-  if (Scaled(view)) {
+  if (IsScaledBinary(view)) {
     const bool product = view.op().code == BuiltinOperator::MUL;
     lowering.params_type = product ? "helx_mul_params" : "helx_sum_params";
     product ? AddProductParams(view, &lowering.params) : AddSumParams(view, &lowering.params);
@@ -346,12 +363,12 @@ Lowering LowerPortable(const LowerContext& context, tflite::ActivationFunctionTy
   return lowering;
 }
 
-Lowering Lower(const LowerContext& context) {
+Lowering LowerBinary(const LowerContext& context) {
   const OperatorView& view = context.view;
   const Tensor& output = view.output();
   const tflite::ActivationFunctionType activation = *ActivationOf(view);
   std::optional<Lowering> special = LowerForIsa(context, activation);
-  Lowering lowering = special ? *std::move(special) : LowerPortable(context, activation);
+  Lowering lowering = special ? *std::move(special) : LowerPortableBinary(context, activation);
   for (size_t i = 0; i < 2; ++i) {
     // An operand that is not repeated is read just before its place is written.
     if (view.input(i)->shape == output.shape && view.input(i)->type == output.type) {
@@ -406,15 +423,16 @@ Lowering LowerPrelu(const LowerContext& context) {
     const FixedMultiplier negative = *QuantizeMultiplier(ProductScale(view));
     lowering.function = "helx_prelu_" + std::string(QuantizedSuffix(input.type));
     lowering.params_type = "helx_prelu_params";
-    lowering.params.insert(lowering.params.end(), {
-        Field("a_zero_point", ZeroPoint(input)),
-        Field("b_zero_point", ZeroPoint(*view.input(1))),
-        Field("output_zero_point", ZeroPoint(view.output())),
-        Field("multiplier", fixed.multiplier),
-        Field("shift", fixed.shift),
-        Field("alpha_multiplier", negative.multiplier),
-        Field("alpha_shift", negative.shift),
-    });
+    lowering.params.insert(lowering.params.end(),
+                           {
+                               Field("a_zero_point", ZeroPoint(input)),
+                               Field("b_zero_point", ZeroPoint(*view.input(1))),
+                               Field("output_zero_point", ZeroPoint(view.output())),
+                               Field("multiplier", fixed.multiplier),
+                               Field("shift", fixed.shift),
+                               Field("alpha_multiplier", negative.multiplier),
+                               Field("alpha_shift", negative.shift),
+                           });
   }
   lowering.arguments = {Argument::Tensor(view.input_number(0)),
                         Argument::Tensor(view.input_number(1)),
@@ -426,7 +444,7 @@ Lowering LowerPrelu(const LowerContext& context) {
 }  // namespace
 
 #define HELX_BINARY_ENTRY(ENTRY, CODE, VERSION, SUPPORT) \
-  const OperatorEntry ENTRY = {BuiltinOperator::CODE, VERSION, SUPPORT, Check, Lower};
+  const OperatorEntry ENTRY = {BuiltinOperator::CODE, VERSION, SUPPORT, CheckBinary, LowerBinary};
 
 #define HELX_RANGES "NONE, RELU, RELU_N1_TO_1, RELU6"
 HELX_BINARY_ENTRY(kAdd, ADD, 5,

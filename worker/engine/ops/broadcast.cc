@@ -7,9 +7,10 @@
 namespace helx::engine {
 namespace {
 
-constexpr size_t kMaxRank = 6;
+constexpr size_t kBroadcastMaxRank = 6;
 
-// The size of `shape` in dimension `d` of `rank`, counting from the left; missing leading dimensions are 1.
+// The size of `shape` in dimension `d` of `rank`, counting from the left; missing leading
+// dimensions are 1.
 int32_t SizeAt(const std::vector<int32_t>& shape, size_t rank, size_t d) {
   return d + shape.size() < rank ? 1 : shape[d + shape.size() - rank];
 }
@@ -28,8 +29,8 @@ std::optional<BroadcastShape> Broadcast(const std::vector<int32_t>& a,
     const int32_t size = std::max(x, y);
     shape.output.push_back(size);
     if (size == 1) continue;
-    const bool mergeable = !shape.size.empty() && a_repeats.back() == (x == 1) &&
-                           b_repeats.back() == (y == 1);
+    const bool mergeable =
+        !shape.size.empty() && a_repeats.back() == (x == 1) && b_repeats.back() == (y == 1);
     if (mergeable) {
       shape.size.back() *= size;
     } else {
@@ -42,7 +43,7 @@ std::optional<BroadcastShape> Broadcast(const std::vector<int32_t>& a,
     shape.size = {1};
     a_repeats = b_repeats = {false};
   }
-  if (shape.size.size() > kMaxRank) return std::nullopt;
+  if (shape.size.size() > kBroadcastMaxRank) return std::nullopt;
   shape.a_stride.assign(shape.size.size(), 0);
   shape.b_stride.assign(shape.size.size(), 0);
   int64_t a_step = 1;

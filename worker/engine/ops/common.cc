@@ -39,16 +39,14 @@ std::string Describe(const Preflight& preflight, std::string_view role, const Te
 bool CheckArity(Preflight& preflight, size_t least, size_t most, size_t outputs) {
   const OperatorView& view = preflight.view();
   if (view.input_count() < least || view.input_count() > most) {
-    return preflight.Refuse("malformed_model",
-                            std::to_string(view.input_count()) + " inputs; " +
-                                std::to_string(least) +
-                                (most > least ? " to " + std::to_string(most) : "") +
-                                " are needed");
+    return preflight.Refuse(
+        "malformed_model", std::to_string(view.input_count()) + " inputs; " +
+                               std::to_string(least) +
+                               (most > least ? " to " + std::to_string(most) : "") + " are needed");
   }
   if (view.output_count() != outputs) {
-    return preflight.Refuse("malformed_model", std::to_string(view.output_count()) +
-                                                   " outputs; " + std::to_string(outputs) +
-                                                   " are needed");
+    return preflight.Refuse("malformed_model", std::to_string(view.output_count()) + " outputs; " +
+                                                   std::to_string(outputs) + " are needed");
   }
   for (size_t i = 0; i < least; ++i) {
     if (view.input(i) == nullptr) {
@@ -66,8 +64,8 @@ bool CheckType(Preflight& preflight, std::string_view role, const Tensor& tensor
     if (type == tensor.type) return true;
     names += (names.empty() ? "" : ", ") + std::string(model::TensorTypeName(type));
   }
-  return preflight.Refuse("unsupported_dtype",
-                          Describe(preflight, role, tensor) + " is not supported; " + names + " is");
+  return preflight.Refuse("unsupported_dtype", Describe(preflight, role, tensor) +
+                                                   " is not supported; " + names + " is");
 }
 
 bool CheckRank(Preflight& preflight, std::string_view role, const Tensor& tensor, size_t rank) {
@@ -96,9 +94,9 @@ bool CheckPerTensor(Preflight& preflight, std::string_view role, const Tensor& t
   if (tensor.quantization.scale.size() == 1) return true;
   return preflight.Refuse(
       "unsupported_quantization",
-      Describe(preflight, role, tensor) +
-          (tensor.quantization.present() ? " is quantised per channel; one scale is allowed"
-                                         : " has no quantisation parameters"));
+      Describe(preflight, role, tensor) + (tensor.quantization.present()
+                                               ? " is quantised per channel; one scale is allowed"
+                                               : " has no quantisation parameters"));
 }
 
 bool CheckSameQuantization(Preflight& preflight, const Tensor& input, const Tensor& output) {
@@ -145,7 +143,7 @@ std::optional<std::vector<int64_t>> ConstantIntegers(Preflight& preflight, std::
 namespace {
 
 template <typename T>
-std::vector<T> Values(const Tensor& tensor) {
+std::vector<T> TypedValues(const Tensor& tensor) {
   std::vector<T> values(tensor.data.size() / sizeof(T));
   if (!values.empty()) std::memcpy(values.data(), tensor.data.data(), values.size() * sizeof(T));
   return values;
@@ -153,7 +151,7 @@ std::vector<T> Values(const Tensor& tensor) {
 
 template <typename T>
 std::vector<int64_t> Widened(const Tensor& tensor) {
-  const std::vector<T> values = Values<T>(tensor);
+  const std::vector<T> values = TypedValues<T>(tensor);
   return std::vector<int64_t>(values.begin(), values.end());
 }
 
@@ -161,15 +159,20 @@ std::vector<int64_t> Widened(const Tensor& tensor) {
 
 std::vector<int64_t> IntegerValues(const Tensor& tensor) {
   switch (tensor.type) {
-    case TensorType::INT8: return Widened<int8_t>(tensor);
-    case TensorType::INT16: return Widened<int16_t>(tensor);
-    case TensorType::INT32: return Widened<int32_t>(tensor);
-    case TensorType::INT64: return Values<int64_t>(tensor);
-    default: return {};
+    case TensorType::INT8:
+      return Widened<int8_t>(tensor);
+    case TensorType::INT16:
+      return Widened<int16_t>(tensor);
+    case TensorType::INT32:
+      return Widened<int32_t>(tensor);
+    case TensorType::INT64:
+      return TypedValues<int64_t>(tensor);
+    default:
+      return {};
   }
 }
 
-std::vector<float> FloatValues(const Tensor& tensor) { return Values<float>(tensor); }
+std::vector<float> FloatValues(const Tensor& tensor) { return TypedValues<float>(tensor); }
 
 std::optional<size_t> ResolveAxis(int64_t axis, size_t rank) {
   const int64_t count = static_cast<int64_t>(rank);
@@ -201,11 +204,16 @@ std::vector<int64_t> DenseStrides(const std::vector<int32_t>& shape) {
 std::optional<FloatRange> FloatActivationRange(tflite::ActivationFunctionType activation) {
   constexpr float kHighest = std::numeric_limits<float>::max();
   switch (activation) {
-    case tflite::ActivationFunctionType::NONE: return FloatRange{-kHighest, kHighest};
-    case tflite::ActivationFunctionType::RELU: return FloatRange{0.0f, kHighest};
-    case tflite::ActivationFunctionType::RELU6: return FloatRange{0.0f, 6.0f};
-    case tflite::ActivationFunctionType::RELU_N1_TO_1: return FloatRange{-1.0f, 1.0f};
-    default: return std::nullopt;
+    case tflite::ActivationFunctionType::NONE:
+      return FloatRange{-kHighest, kHighest};
+    case tflite::ActivationFunctionType::RELU:
+      return FloatRange{0.0f, kHighest};
+    case tflite::ActivationFunctionType::RELU6:
+      return FloatRange{0.0f, 6.0f};
+    case tflite::ActivationFunctionType::RELU_N1_TO_1:
+      return FloatRange{-1.0f, 1.0f};
+    default:
+      return std::nullopt;
   }
 }
 
@@ -267,8 +275,16 @@ std::optional<Window> MakeWindow(tflite::Padding padding, int32_t input, int32_t
   const int64_t reach = (output - 1) * stride + span;
   if (reach > (int64_t{1} << 30)) return std::nullopt;
   const int64_t total = std::max<int64_t>(reach - input, 0);
-  return Window{input,  taps, stride, dilation, static_cast<int32_t>(output),
-                static_cast<int32_t>(total / 2)};
+  return Window{
+      input, taps, stride, dilation, static_cast<int32_t>(output), static_cast<int32_t>(total / 2)};
+}
+
+double ScaleRatio(const OperatorView& view) {
+  return static_cast<double>(Scale(*view.input(0))) / static_cast<double>(Scale(view.output()));
+}
+
+std::vector<int64_t> Widen(const std::vector<int32_t>& shape) {
+  return std::vector<int64_t>(shape.begin(), shape.end());
 }
 
 }  // namespace helx::engine

@@ -74,6 +74,8 @@ std::optional<std::vector<int64_t>> ConstantIntegers(Preflight& preflight, std::
                                                      const Tensor* tensor);
 // Elements of a constant of type int8, int16, int32 or int64.
 std::vector<int64_t> IntegerValues(const Tensor& tensor);
+// A shape's sizes as int64, for products and offsets.
+std::vector<int64_t> Widen(const std::vector<int32_t>& shape);
 std::vector<float> FloatValues(const Tensor& tensor);
 
 // `axis` counted from the front, or nullopt when it lies outside the rank.
@@ -91,7 +93,8 @@ struct FloatRange {
   float lowest;
   float highest;
 };
-// The range of a fused activation (CalculateActivationRange in kernel_util.h); empty for those that are not ranges.
+// The range of a fused activation (CalculateActivationRange in kernel_util.h); empty for those that
+// are not ranges.
 std::optional<FloatRange> FloatActivationRange(tflite::ActivationFunctionType activation);
 bool CheckFloatActivation(Preflight& preflight, tflite::ActivationFunctionType activation);
 
@@ -104,6 +107,8 @@ bool IsQuantized(const Tensor& tensor);
 Alias InPlace(const OperatorView& view, size_t input = 0, size_t output = 0);
 
 float Scale(const Tensor& tensor);
+// The first input's scale / the output's, in double.
+double ScaleRatio(const OperatorView& view);
 int32_t ZeroPoint(const Tensor& tensor);
 
 // Elements of a constant tensor.
@@ -123,8 +128,8 @@ struct Window {
   int32_t padding;  // before the first element
 };
 
-// Output size and padding for SAME or VALID (padding.h: ComputeOutSize, ComputePadding). Empty when no position exists, a
-// parameter is below 1, or a position leaves 31 bits.
+// Output size and padding for SAME or VALID (padding.h: ComputeOutSize, ComputePadding). Empty when
+// no position exists, a parameter is below 1, or a position leaves 31 bits.
 std::optional<Window> MakeWindow(tflite::Padding padding, int32_t input, int32_t taps,
                                  int32_t stride, int32_t dilation);
 

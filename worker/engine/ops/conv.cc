@@ -10,7 +10,7 @@ bool IsDepthwise(const OperatorView& view) {
   return view.op().code == model::BuiltinOperator::DEPTHWISE_CONV_2D;
 }
 
-void Check(Preflight& preflight) {
+void CheckInt8Filters(Preflight& preflight) {
   const OperatorView& view = preflight.view();
   const std::optional<ConvGeometry> g = CheckConv(preflight);
   if (!g || !CheckType(preflight, "input", *g->input, {TensorType::INT8}) ||
@@ -58,7 +58,7 @@ Int8Filters Filters(const OperatorView& view, const ConvGeometry& g) {
   return f;
 }
 
-Int8Convolution Describe(const OperatorView& view, const ConvGeometry& g) {
+Int8Convolution DescribeConv(const OperatorView& view, const ConvGeometry& g) {
   Int8Convolution conv;
   conv.batches = g.input->shape[0];
   conv.rows = g.rows;
@@ -72,7 +72,7 @@ Int8Convolution Describe(const OperatorView& view, const ConvGeometry& g) {
 }
 
 // helx_channel of helx_kernels.h, one after another.
-std::vector<int32_t> Channels(const ConvGeometry& g, const Int8Filters& filters) {
+std::vector<int32_t> FilterChannels(const ConvGeometry& g, const Int8Filters& filters) {
   const std::vector<int32_t> bias =
       g.bias == nullptr ? std::vector<int32_t>(filters.count, 0) : Int32Values(*g.bias);
   std::vector<int32_t> channels;
@@ -86,31 +86,32 @@ std::vector<int32_t> Channels(const ConvGeometry& g, const Int8Filters& filters)
 }
 
 // For every core: kernels that take the tensors as they are.
-Lowering LowerPortable(const ConvGeometry& g, const Int8Convolution& conv,
-                       const LowerContext& context) {
+Lowering LowerPortableConv(const ConvGeometry& g, const Int8Convolution& conv,
+                           const LowerContext& context) {
   Lowering lowering;
   lowering.function = conv.depthwise ? "helx_depthwise_conv_s8" : "helx_conv_s8";
   lowering.params_type = "helx_conv_s8_params";
   lowering.params = ConvShapeFields(context.view, g);
-  lowering.params.insert(lowering.params.end(), {
-      Field("input_zero_point", conv.input_zero_point),
-      Field("output_zero_point", conv.filters.output_zero_point),
-      Field("lowest", conv.filters.range.lowest),
-      Field("highest", conv.filters.range.highest),
-      Field("weights", context.ConstantBytes("int8_t", g.filter->data)),
-      Field("channels", context.ConstantArray("helx_channel", Channels(g, conv.filters))),
-  });
+  lowering.params.insert(
+      lowering.params.end(),
+      {
+          Field("input_zero_point", conv.input_zero_point),
+          Field("output_zero_point", conv.filters.output_zero_point),
+          Field("lowest", conv.filters.range.lowest),
+          Field("highest", conv.filters.range.highest),
+          Field("weights", context.ConstantBytes("int8_t", g.filter->data)),
+          Field("channels", context.ConstantArray("helx_channel", FilterChannels(g, conv.filters))),
+      });
   return lowering;
 }
 
-Lowering Lower(const LowerContext& context) {
+Lowering LowerInt8Filters(const LowerContext& context) {
   const OperatorView& view = context.view;
   const ConvGeometry g = GeometryOf(view);
-  const Int8Convolution conv = Describe(view, g);
+  const Int8Convolution conv = DescribeConv(view, g);
   std::optional<Lowering> special = LowerForIsa(conv, context);
-  Lowering lowering = special ? *std::move(special) : LowerPortable(g, conv, context);
-  lowering.arguments = {Argument::Tensor(g.input_number),
-                        Argument::Tensor(view.output_number(0))};
+  Lowering lowering = special ? *std::move(special) : LowerPortableConv(g, conv, context);
+  lowering.arguments = {Argument::Tensor(g.input_number), Argument::Tensor(view.output_number(0))};
   if (lowering.scratch_bytes > 0) lowering.arguments.push_back(Argument::Scratch());
   lowering.macs = g.macs(view.output());
   return lowering;
@@ -122,12 +123,12 @@ const OperatorEntry kConv2d = {
     model::BuiltinOperator::CONV_2D, 8,
     "int8 × int8 constant filter (per tensor or per output channel, symmetric), int32 bias → int8; "
     "SAME, VALID, strides, dilations, groups; NONE, RELU, RELU_N1_TO_1, RELU6",
-    Check, Lower};
+    CheckInt8Filters, LowerInt8Filters};
 
 const OperatorEntry kDepthwiseConv2d = {
     model::BuiltinOperator::DEPTHWISE_CONV_2D, 7,
     "int8 × int8 constant filter (per tensor or per channel, symmetric), int32 bias → int8; any "
     "channel multiplier; SAME, VALID, strides, dilations; NONE, RELU, RELU_N1_TO_1, RELU6",
-    Check, Lower};
+    CheckInt8Filters, LowerInt8Filters};
 
 }  // namespace helx::engine

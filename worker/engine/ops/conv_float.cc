@@ -7,23 +7,23 @@ namespace {
 
 using model::BuiltinOperator;
 
-const Tensor* ImageOf(const OperatorView& view) {
+const Tensor* FloatConvImageOf(const OperatorView& view) {
   return view.input(view.op().code == BuiltinOperator::TRANSPOSE_CONV ? 2 : 0);
 }
 
 bool TakesFloat(const OperatorView& view) {
-  const Tensor* image = ImageOf(view);
+  const Tensor* image = FloatConvImageOf(view);
   return image != nullptr && image->type == TensorType::FLOAT32 && view.input(1) != nullptr &&
          view.input(1)->type == TensorType::FLOAT32;
 }
 
 bool TakesHybrid(const OperatorView& view) {
-  const Tensor* image = ImageOf(view);
+  const Tensor* image = FloatConvImageOf(view);
   return image != nullptr && image->type == TensorType::FLOAT32 && view.input(1) != nullptr &&
          view.input(1)->type == TensorType::INT8;
 }
 
-void CheckFloat(Preflight& preflight) {
+void CheckFloatConv(Preflight& preflight) {
   const std::optional<ConvGeometry> g = CheckConv(preflight);
   if (!g || !CheckType(preflight, "output", preflight.view().output(), {TensorType::FLOAT32}) ||
       !CheckFloatActivation(preflight, g->activation)) {
@@ -32,20 +32,23 @@ void CheckFloat(Preflight& preflight) {
   if (g->bias != nullptr) CheckType(preflight, "bias", *g->bias, {TensorType::FLOAT32});
 }
 
-std::string Stem(const OperatorView& view) {
+std::string FloatConvStem(const OperatorView& view) {
   switch (view.op().code) {
-    case BuiltinOperator::CONV_2D: return "helx_conv_";
-    case BuiltinOperator::DEPTHWISE_CONV_2D: return "helx_depthwise_conv_";
-    default: return "helx_transpose_conv_";
+    case BuiltinOperator::CONV_2D:
+      return "helx_conv_";
+    case BuiltinOperator::DEPTHWISE_CONV_2D:
+      return "helx_depthwise_conv_";
+    default:
+      return "helx_transpose_conv_";
   }
 }
 
-Lowering LowerFloat(const LowerContext& context) {
+Lowering LowerFloatConv(const LowerContext& context) {
   const OperatorView& view = context.view;
   const ConvGeometry g = GeometryOf(view);
   const FloatRange range = *FloatActivationRange(g.activation);
   Lowering lowering;
-  lowering.function = Stem(view) + "f32" + (g.bias == nullptr ? "_no_bias" : "");
+  lowering.function = FloatConvStem(view) + "f32" + (g.bias == nullptr ? "_no_bias" : "");
   lowering.params_type = "helx_conv_f32_params";
   lowering.params = {
       Field("shape", ConvShapeInitialiser(view, g)),
@@ -59,7 +62,7 @@ Lowering LowerFloat(const LowerContext& context) {
   return lowering;
 }
 
-void CheckHybrid(Preflight& preflight) {
+void CheckHybridConv(Preflight& preflight) {
   const std::optional<ConvGeometry> g = CheckConv(preflight);
   if (!g || !CheckType(preflight, "output", preflight.view().output(), {TensorType::FLOAT32}) ||
       !CheckConstant(preflight, "filter", *g->filter) ||
@@ -72,14 +75,14 @@ void CheckHybrid(Preflight& preflight) {
   }
 }
 
-Lowering LowerHybrid(const LowerContext& context) {
+Lowering LowerHybridConv(const LowerContext& context) {
   const OperatorView& view = context.view;
   const ConvGeometry g = GeometryOf(view);
   const FloatRange range = *FloatActivationRange(g.activation);
   std::vector<float> scales;
   for (int32_t c = 0; c < g.out_channels; ++c) scales.push_back(FilterScale(*g.filter, c));
   Lowering lowering;
-  lowering.function = Stem(view) + "hybrid";
+  lowering.function = FloatConvStem(view) + "hybrid";
   lowering.params_type = "helx_conv_hybrid_params";
   lowering.params = {
       Field("shape", ConvShapeInitialiser(view, g)),
@@ -101,27 +104,42 @@ Lowering LowerHybrid(const LowerContext& context) {
 }  // namespace
 
 #define HELX_FLOAT_RANGES "; any padding, strides, dilations; NONE, RELU, RELU_N1_TO_1, RELU6"
-const OperatorEntry kConv2dFloat = {BuiltinOperator::CONV_2D, 8,
+const OperatorEntry kConv2dFloat = {BuiltinOperator::CONV_2D,
+                                    8,
                                     "float32 × float32, optional bias, groups" HELX_FLOAT_RANGES,
-                                    CheckFloat, LowerFloat, TakesFloat};
+                                    CheckFloatConv,
+                                    LowerFloatConv,
+                                    TakesFloat};
 const OperatorEntry kDepthwiseConv2dFloat = {
-    BuiltinOperator::DEPTHWISE_CONV_2D, 7,
-    "float32 × float32, optional bias, any channel multiplier" HELX_FLOAT_RANGES, CheckFloat,
-    LowerFloat, TakesFloat};
+    BuiltinOperator::DEPTHWISE_CONV_2D,
+    7,
+    "float32 × float32, optional bias, any channel multiplier" HELX_FLOAT_RANGES,
+    CheckFloatConv,
+    LowerFloatConv,
+    TakesFloat};
 const OperatorEntry kTransposeConvFloat = {
-    BuiltinOperator::TRANSPOSE_CONV, 5,
-    "float32 × float32, optional bias; output shape known" HELX_FLOAT_RANGES, CheckFloat,
-    LowerFloat, TakesFloat};
+    BuiltinOperator::TRANSPOSE_CONV,
+    5,
+    "float32 × float32, optional bias; output shape known" HELX_FLOAT_RANGES,
+    CheckFloatConv,
+    LowerFloatConv,
+    TakesFloat};
 const OperatorEntry kConv2dHybrid = {
-    BuiltinOperator::CONV_2D, 8,
+    BuiltinOperator::CONV_2D,
+    8,
     "float32 × int8 constant filter (hybrid: the input is quantised when it "
     "arrives)" HELX_FLOAT_RANGES,
-    CheckHybrid, LowerHybrid, TakesHybrid};
+    CheckHybridConv,
+    LowerHybridConv,
+    TakesHybrid};
 const OperatorEntry kDepthwiseConv2dHybrid = {
-    BuiltinOperator::DEPTHWISE_CONV_2D, 7,
+    BuiltinOperator::DEPTHWISE_CONV_2D,
+    7,
     "float32 × int8 constant filter (hybrid: the input is quantised when it "
     "arrives)" HELX_FLOAT_RANGES,
-    CheckHybrid, LowerHybrid, TakesHybrid};
+    CheckHybridConv,
+    LowerHybridConv,
+    TakesHybrid};
 #undef HELX_FLOAT_RANGES
 
 }  // namespace helx::engine

@@ -7,8 +7,8 @@
 namespace helx::engine {
 namespace {
 
-constexpr int32_t kSlack = 16;                // HELX_ROWS_SLACK
-constexpr int32_t kMaxConvFilterRows = 64;      // HELX_DSP_CONV_MAX_FILTER_H
+constexpr int32_t kDspSlack = 16;                // HELX_ROWS_SLACK
+constexpr int32_t kDspMaxConvFilterRows = 64;    // HELX_DSP_CONV_MAX_FILTER_H
 constexpr int32_t kMaxDepthwiseFilterRows = 32;  // HELX_DSP_DEPTHWISE_MAX_FILTER_H
 
 // The largest magnitude that a sum with its bias can have.
@@ -24,11 +24,11 @@ int32_t RightShift(const FixedMultiplier& scale) {
   return scale.multiplier == 0 ? 1 : -scale.shift;  // 0 / 2^n is 0 for every n
 }
 
-enum class Form { kRelu, kSigned };
+enum class DspForm { kRelu, kSigned };
 
-// The form that gives these filters' results exactly, if there is one. The kernels add the output's zero point before the last
-// shift, which must not overflow, and double the sums.
-std::optional<Form> FormOf(const Int8Filters& filters) {
+// The form that gives these filters' results exactly, if there is one. The kernels add the output's
+// zero point before the last shift, which must not overflow, and double the sums.
+std::optional<DspForm> DspFormOf(const Int8Filters& filters) {
   const bool relu = filters.range.lowest >= filters.output_zero_point;
   for (int32_t filter = 0; filter < filters.count; ++filter) {
     const int32_t shift = RightShift(filters.scales[filter]);
@@ -37,7 +37,7 @@ std::optional<Form> FormOf(const Int8Filters& filters) {
     }
     // The first rounding leaves at most the bound; with the zero point it must stay within 32 bits.
   }
-  return relu ? Form::kRelu : Form::kSigned;
+  return relu ? DspForm::kRelu : DspForm::kSigned;
 }
 
 void PackScale(const Int8Filters& filters, int32_t filter, PackedStream* stream) {
@@ -69,7 +69,7 @@ bool CanMix(const Int8Filters& filters) {
 }
 
 // dsp_gemm_s8.h.
-std::vector<uint8_t> PackGemm(const Int8Filters& filters) {
+std::vector<uint8_t> PackDspGemm(const Int8Filters& filters) {
   PackedStream stream;
   for (int32_t c = 0; c < filters.count; c += 4) {
     for (int32_t pair : {c, c + 2}) {
@@ -92,12 +92,12 @@ std::vector<uint8_t> PackGemm(const Int8Filters& filters) {
 
 bool NeedsClamp(const IntegerRange& range) { return range.lowest != -128 || range.highest != 127; }
 
-std::string Suffix(Form form) { return form == Form::kRelu ? "relu_s8" : "signed_s8"; }
+std::string DspSuffix(DspForm form) { return form == DspForm::kRelu ? "relu_s8" : "signed_s8"; }
 
-std::optional<Lowering> LowerGemm(const Int8Convolution& c, const LowerContext& context) {
+std::optional<Lowering> LowerDspGemm(const Int8Convolution& c, const LowerContext& context) {
   const Int8Filters& filters = c.filters;
-  const std::optional<Form> form = FormOf(filters);
-  if (!form || c.groups != 1 || c.rows.taps > kMaxConvFilterRows || !CanMix(filters)) {
+  const std::optional<DspForm> form = DspFormOf(filters);
+  if (!form || c.groups != 1 || c.rows.taps > kDspMaxConvFilterRows || !CanMix(filters)) {
     return std::nullopt;
   }
   const bool pointwise = c.rows.taps == 1 && c.columns.taps == 1 && c.rows.stride == 1 &&
@@ -109,18 +109,20 @@ std::optional<Lowering> LowerGemm(const Int8Convolution& c, const LowerContext& 
   lowering.function = pointwise ? "helx_dsp_pointwise_s8" : "helx_dsp_conv_s8";
   lowering.params_type = "helx_dsp_conv_s8_params";
   lowering.params = GatherFields(c, rows);
-  lowering.params.insert(lowering.params.end(), {
-      Field("depth", depth),
-      Field("clamp", NeedsClamp(filters.range) ? 1 : 0),
-      Field("lowest", filters.range.lowest),
-      Field("highest", filters.range.highest),
-      RowsField(rows),
-      Field("gemm", "helx_dsp_gemm_" + Suffix(*form)),
-      Field("filters", context.ConstantBytes("int8_t", PackGemm(filters))),
-  });
+  lowering.params.insert(
+      lowering.params.end(),
+      {
+          Field("depth", depth),
+          Field("clamp", NeedsClamp(filters.range) ? 1 : 0),
+          Field("lowest", filters.range.lowest),
+          Field("highest", filters.range.highest),
+          RowsField(rows),
+          Field("gemm", "helx_dsp_gemm_" + DspSuffix(*form)),
+          Field("filters", context.ConstantBytes("int8_t", PackDspGemm(filters))),
+      });
   lowering.scratch_bytes = int64_t{4} * depth;
   if (!pointwise) {
-    lowering.scratch_bytes += RoundUp(rows.count * rows.padded_bytes + kSlack, 4) +
+    lowering.scratch_bytes += RoundUp(rows.count * rows.padded_bytes + kDspSlack, 4) +
                               (run_bytes % 4 == 0 ? 0 : depth + 4) +
                               (filters.count % 4 == 0 ? 0 : 2 * RoundUp(filters.count, 4));
     lowering.aliases = RowsAliases(c, context);
@@ -129,7 +131,7 @@ std::optional<Lowering> LowerGemm(const Int8Convolution& c, const LowerContext& 
 }
 
 // dsp_depthwise_s8.h.
-std::vector<uint8_t> PackDepthwise(const Int8Filters& filters) {
+std::vector<uint8_t> PackDspDepthwise(const Int8Filters& filters) {
   PackedStream stream;
   for (int32_t c = 0; c < filters.count; c += 4) {
     for (int32_t i : {0, 2, 1, 3}) stream.Word(Bias(filters, c + i));
@@ -141,16 +143,16 @@ std::vector<uint8_t> PackDepthwise(const Int8Filters& filters) {
   return stream.bytes();
 }
 
-std::optional<Lowering> LowerDepthwise(const Int8Convolution& c, const LowerContext& context) {
+std::optional<Lowering> LowerDspDepthwise(const Int8Convolution& c, const LowerContext& context) {
   const Int8Filters& filters = c.filters;
-  const std::optional<Form> form = FormOf(filters);
+  const std::optional<DspForm> form = DspFormOf(filters);
   if (!form || filters.count != c.in_c || filters.count % 4 != 0 ||
       c.rows.taps > kMaxDepthwiseFilterRows) {
     return std::nullopt;
   }
   const bool three_by_three = c.rows.taps == 3 && c.columns.taps == 3;
   const RowsShape rows = MakeRowsShape(c);
-  const std::vector<uint8_t> stream = PackDepthwise(filters);
+  const std::vector<uint8_t> stream = PackDspDepthwise(filters);
   Lowering lowering;
   lowering.function = three_by_three ? "helx_dsp_depthwise_3x3_s8" : "helx_dsp_depthwise_s8";
   lowering.params_type = "helx_dsp_depthwise_s8_params";
@@ -167,18 +169,18 @@ std::optional<Lowering> LowerDepthwise(const Int8Convolution& c, const LowerCont
       Field("dilation_h", c.rows.dilation),
       Field("tap_bytes", c.columns.dilation * c.in_c),
       Field("pad_h", c.rows.padding),
-      Field("relu", *form == Form::kRelu ? 1 : 0),
+      Field("relu", *form == DspForm::kRelu ? 1 : 0),
       Field("clamp", NeedsClamp(filters.range) ? 1 : 0),
       Field("lowest", filters.range.lowest),
       Field("highest", filters.range.highest),
       RowsField(rows),
   };
   if (three_by_three) {
-    lowering.params.push_back(Field("row", "helx_dsp_depthwise_3x3_" + Suffix(*form)));
+    lowering.params.push_back(Field("row", "helx_dsp_depthwise_3x3_" + DspSuffix(*form)));
   }
   lowering.params.push_back(Field("filters", context.ConstantBytes("int8_t", stream)));
   lowering.params.push_back(Field("filters_bytes", static_cast<int64_t>(stream.size())));
-  lowering.scratch_bytes = rows.count * rows.padded_bytes + kSlack;
+  lowering.scratch_bytes = rows.count * rows.padded_bytes + kDspSlack;
   lowering.aliases = RowsAliases(c, context);
   return lowering;
 }
@@ -188,7 +190,7 @@ std::optional<Lowering> LowerDepthwise(const Int8Convolution& c, const LowerCont
 std::optional<Lowering> LowerDspFullyConnected(const Int8FullyConnected& f,
                                                const LowerContext& context) {
   const Int8Filters& filters = f.filters;
-  const std::optional<Form> form = FormOf(filters);
+  const std::optional<DspForm> form = DspFormOf(filters);
   if (!form || !CanMix(filters)) return std::nullopt;
   const int32_t depth = RoundUp(filters.depth, 4);
   Lowering lowering;
@@ -202,20 +204,19 @@ std::optional<Lowering> LowerDspFullyConnected(const Int8FullyConnected& f,
       Field("clamp", NeedsClamp(filters.range) ? 1 : 0),
       Field("lowest", filters.range.lowest),
       Field("highest", filters.range.highest),
-      Field("gemv", "helx_dsp_gemv_" + Suffix(*form)),
-      Field("filters", context.ConstantBytes("int8_t", PackGemm(filters))),
+      Field("gemv", "helx_dsp_gemv_" + DspSuffix(*form)),
+      Field("filters", context.ConstantBytes("int8_t", PackDspGemm(filters))),
   };
-  lowering.scratch_bytes =
-      2 * depth + (filters.count % 4 == 0 ? 0 : RoundUp(filters.count, 4));
+  lowering.scratch_bytes = 2 * depth + (filters.count % 4 == 0 ? 0 : RoundUp(filters.count, 4));
   return lowering;
 }
 
 std::optional<Lowering> LowerDspConvolution(const Int8Convolution& c, const LowerContext& context) {
   if (!c.depthwise) {
     return IsFullyConnected(c) ? LowerDspFullyConnected({c.batches, c.filters}, context)
-                               : LowerGemm(c, context);
+                               : LowerDspGemm(c, context);
   }
-  return c.in_c == 1 ? LowerGemm(AsConvolution(c), context) : LowerDepthwise(c, context);
+  return c.in_c == 1 ? LowerDspGemm(AsConvolution(c), context) : LowerDspDepthwise(c, context);
 }
 
 }  // namespace helx::engine

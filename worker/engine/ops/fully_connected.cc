@@ -8,12 +8,12 @@
 namespace helx::engine {
 namespace {
 
-const tflite::FullyConnectedOptionsT* Options(const OperatorView& view) {
+const tflite::FullyConnectedOptionsT* Int8FullyConnectedOptions(const OperatorView& view) {
   return view.op().options.AsFullyConnectedOptions();
 }
 
-// With one scale TFLite multiplies input and weight scale in single precision first (GetQuantizedConvolutionMultipler);
-// with a scale per channel everything is in double precision.
+// With one scale TFLite multiplies input and weight scale in single precision first
+// (GetQuantizedConvolutionMultipler); with a scale per channel everything is in double precision.
 double RealMultiplier(const OperatorView& view, int32_t channel) {
   const Tensor& input = *view.input(0);
   const Tensor& weights = *view.input(1);
@@ -41,9 +41,9 @@ bool CheckWeights(Preflight& preflight) {
   }
   for (int64_t zero_point : q.zero_point) {
     if (zero_point != 0) {
-      return preflight.Refuse("unsupported_quantization",
-                              "weight zero point " + std::to_string(zero_point) +
-                                  "; int8 weights are symmetric (0)");
+      return preflight.Refuse(
+          "unsupported_quantization",
+          "weight zero point " + std::to_string(zero_point) + "; int8 weights are symmetric (0)");
     }
   }
   const int32_t channels = q.per_channel() ? weights.shape[0] : 1;
@@ -81,10 +81,10 @@ bool CheckBias(Preflight& preflight, const Tensor& bias) {
   return true;
 }
 
-void Check(Preflight& preflight) {
+void CheckInt8FullyConnected(Preflight& preflight) {
   const OperatorView& view = preflight.view();
   if (!CheckArity(preflight, 2, 3, 1)) return;
-  const auto* options = CheckOptions(preflight, Options(view));
+  const auto* options = CheckOptions(preflight, Int8FullyConnectedOptions(view));
   if (options == nullptr) return;
   const Tensor& input = *view.input(0);
   const Tensor& weights = *view.input(1);
@@ -97,16 +97,15 @@ void Check(Preflight& preflight) {
       !CheckType(preflight, "weights", weights, {TensorType::INT8}) ||
       !CheckType(preflight, "output", output, {TensorType::INT8}) ||
       !CheckRank(preflight, "weights", weights, 2) ||
-      !CheckConstant(preflight, "weights", weights) ||
-      !CheckPerTensor(preflight, "input", input) || !CheckPerTensor(preflight, "output", output) ||
-      !CheckWeights(preflight) ||
+      !CheckConstant(preflight, "weights", weights) || !CheckPerTensor(preflight, "input", input) ||
+      !CheckPerTensor(preflight, "output", output) || !CheckWeights(preflight) ||
       !CheckActivation(preflight, options->fused_activation_function, output)) {
     return;
   }
   if (view.input(2) != nullptr && !CheckBias(preflight, *view.input(2))) return;
   const int64_t rows = model::ElementCount(input) / weights.shape[1];
-  if (model::ElementCount(input) % weights.shape[1] != 0 ||
-      output.shape.empty() || output.shape.back() != weights.shape[0] ||
+  if (model::ElementCount(input) % weights.shape[1] != 0 || output.shape.empty() ||
+      output.shape.back() != weights.shape[0] ||
       model::ElementCount(output) != rows * weights.shape[0]) {
     preflight.Refuse("malformed_model", model::TensorText(input) + " × " +
                                             model::TensorText(weights) + " does not give " +
@@ -115,12 +114,11 @@ void Check(Preflight& preflight) {
 }
 
 // The bias with -zero_point * sum(weights of the output) folded in.
-std::vector<int32_t> FoldedBias(const OperatorView& view) {
+std::vector<int32_t> Int8FullyConnectedFoldedBias(const OperatorView& view) {
   const Tensor& weights = *view.input(1);
   const std::vector<int8_t> values = Int8Values(weights);
-  std::vector<int32_t> bias = view.input(2) == nullptr
-                                  ? std::vector<int32_t>(weights.shape[0], 0)
-                                  : Int32Values(*view.input(2));
+  std::vector<int32_t> bias = view.input(2) == nullptr ? std::vector<int32_t>(weights.shape[0], 0)
+                                                       : Int32Values(*view.input(2));
   for (size_t out = 0; out < bias.size(); ++out) {
     int64_t sum = 0;
     for (int32_t k = 0; k < weights.shape[1]; ++k) sum += values[out * weights.shape[1] + k];
@@ -129,24 +127,25 @@ std::vector<int32_t> FoldedBias(const OperatorView& view) {
   return bias;
 }
 
-Int8FullyConnected Describe(const OperatorView& view) {
+Int8FullyConnected DescribeFullyConnected(const OperatorView& view) {
   const Tensor& weights = *view.input(1);
   Int8FullyConnected f;
   f.rows = static_cast<int32_t>(model::ElementCount(*view.input(0)) / weights.shape[1]);
   f.filters.count = weights.shape[0];
   f.filters.depth = weights.shape[1];
   f.filters.weights = Int8Values(weights);
-  f.filters.bias = FoldedBias(view);
+  f.filters.bias = Int8FullyConnectedFoldedBias(view);
   for (int32_t channel = 0; channel < weights.shape[0]; ++channel) {
     f.filters.scales.push_back(*QuantizeMultiplier(RealMultiplier(view, channel)));
   }
   f.filters.output_zero_point = ZeroPoint(view.output());
-  f.filters.range = *ActivationRange(Options(view)->fused_activation_function, view.output());
+  f.filters.range =
+      *ActivationRange(Int8FullyConnectedOptions(view)->fused_activation_function, view.output());
   return f;
 }
 
 // For every core: a kernel that takes the weights as they are.
-Lowering LowerPortable(const Int8FullyConnected& f, const LowerContext& context) {
+Lowering LowerPortableFullyConnected(const Int8FullyConnected& f, const LowerContext& context) {
   const Tensor& weights = *context.view.input(1);
   FixedMultiplier fixed;
   std::string scales = "0";
@@ -179,11 +178,11 @@ Lowering LowerPortable(const Int8FullyConnected& f, const LowerContext& context)
   return lowering;
 }
 
-Lowering Lower(const LowerContext& context) {
+Lowering LowerInt8FullyConnected(const LowerContext& context) {
   const OperatorView& view = context.view;
-  const Int8FullyConnected f = Describe(view);
+  const Int8FullyConnected f = DescribeFullyConnected(view);
   std::optional<Lowering> special = LowerForIsa(f, context);
-  Lowering lowering = special ? *std::move(special) : LowerPortable(f, context);
+  Lowering lowering = special ? *std::move(special) : LowerPortableFullyConnected(f, context);
   lowering.arguments = {Argument::Tensor(view.input_number(0)),
                         Argument::Tensor(view.output_number(0))};
   if (lowering.scratch_bytes > 0) lowering.arguments.push_back(Argument::Scratch());
@@ -197,6 +196,6 @@ const OperatorEntry kFullyConnected = {
     model::BuiltinOperator::FULLY_CONNECTED, 12,
     "int8 × int8 constant weights (per tensor or per output, symmetric), int32 bias → int8; NONE, "
     "RELU, RELU_N1_TO_1, RELU6",
-    Check, Lower};
+    CheckInt8FullyConnected, LowerInt8FullyConnected};
 
 }  // namespace helx::engine

@@ -1,8 +1,9 @@
 // UNIDIRECTIONAL_SEQUENCE_LSTM and LSTM (its full kernel, one step).
 //
-// Inputs: 0 input; 1-4 input weights and 5-8 recurrent weights of the input, forget, cell and output gates; 9-11 peepholes of
-// the input, forget and output gates; 12-15 biases; 16, 17 projection; 18 hidden state; 19 cell state; 20-23 layer
-// normalisation. Intermediate tensors give the scales before layer normalisation and of the hidden value before projection.
+// Inputs: 0 input; 1-4 input weights and 5-8 recurrent weights of the input, forget, cell and
+// output gates; 9-11 peepholes of the input, forget and output gates; 12-15 biases; 16, 17
+// projection; 18 hidden state; 19 cell state; 20-23 layer normalisation. Intermediate tensors give
+// the scales before layer normalisation and of the hidden value before projection.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -48,7 +49,7 @@ const Tensor* Present(const OperatorView& view, size_t i) {
   return tensor == nullptr || model::ElementCount(*tensor) == 0 ? nullptr : tensor;
 }
 
-Lstm View(const OperatorView& view) {
+Lstm ViewLstm(const OperatorView& view) {
   Lstm l{};
   l.input = view.input(0);
   for (size_t g = 0; g < 4; ++g) {
@@ -81,8 +82,8 @@ Lstm View(const OperatorView& view) {
   l.cells = out.input_weights == nullptr || out.input_weights->shape.empty()
                 ? 0
                 : out.input_weights->shape[0];
-  l.out_depth = l.projection == nullptr || l.projection->shape.empty() ? l.cells
-                                                                       : l.projection->shape[0];
+  l.out_depth =
+      l.projection == nullptr || l.projection->shape.empty() ? l.cells : l.projection->shape[0];
   return l;
 }
 
@@ -174,15 +175,15 @@ std::optional<Lstm> CheckTensors(Preflight& preflight, const Types& types) {
   const OperatorView& view = preflight.view();
   if (!CheckOptionsOf(preflight)) return std::nullopt;
   if (view.input_count() != 20 && view.input_count() != 24) {
-    preflight.Refuse("malformed_model", std::to_string(view.input_count()) +
-                                            " inputs; 20 or 24 are needed");
+    preflight.Refuse("malformed_model",
+                     std::to_string(view.input_count()) + " inputs; 20 or 24 are needed");
     return std::nullopt;
   }
   if (view.output_count() != 1 || view.input(0) == nullptr) {
     preflight.Refuse("malformed_model", "an input and one output are needed");
     return std::nullopt;
   }
-  const Lstm l = View(view);
+  const Lstm l = ViewLstm(view);
   const bool sequence = view.op().code == BuiltinOperator::UNIDIRECTIONAL_SEQUENCE_LSTM;
   if (!CheckRank(preflight, "input", *l.input, sequence ? 3 : 2)) return std::nullopt;
   if (l.activation != tflite::ActivationFunctionType::TANH) {
@@ -190,16 +191,14 @@ std::optional<Lstm> CheckTensors(Preflight& preflight, const Types& types) {
     return std::nullopt;
   }
   if (l.cells < 1 || !(l.cell_clip >= 0) || !(l.projection_clip >= 0)) {
-    preflight.Refuse("malformed_model",
-                     "the output gate has no weights, or a clip is below 0");
+    preflight.Refuse("malformed_model", "the output gate has no weights, or a clip is below 0");
     return std::nullopt;
   }
   for (size_t g = 0; g < 4; ++g) {
     if (!CheckGate(preflight, l, g, types)) return std::nullopt;
   }
-  if (l.projection != nullptr &&
-      !CheckMatrix(preflight, "projection weights", l.projection, l.out_depth, l.cells,
-                   types.weights)) {
+  if (l.projection != nullptr && !CheckMatrix(preflight, "projection weights", l.projection,
+                                              l.out_depth, l.cells, types.weights)) {
     return std::nullopt;
   }
   std::vector<int32_t> expected = l.input->shape;
@@ -233,13 +232,13 @@ std::string Bytes(const LowerContext& context, const char* type, const Tensor* t
   return tensor == nullptr ? "0" : context.ConstantBytes(type, tensor->data);
 }
 
-std::vector<Argument> Arguments(const OperatorView& view) {
+std::vector<Argument> LstmArguments(const OperatorView& view) {
   return {Argument::Tensor(view.input_number(0)), Argument::Tensor(view.input_number(18)),
           Argument::Tensor(view.input_number(19)), Argument::Scratch(),
           Argument::Tensor(view.output_number(0))};
 }
 
-int64_t Macs(const Lstm& l) {
+int64_t LstmMacs(const Lstm& l) {
   const int64_t gates = Coupled(l) ? 3 : 4;
   return l.batches * l.steps *
          (gates * l.cells * (l.in_depth + l.out_depth) +
@@ -248,39 +247,39 @@ int64_t Macs(const Lstm& l) {
 
 // Float.
 
-void CheckFloat(Preflight& preflight) {
+void CheckLstmFloat(Preflight& preflight) {
   using T = TensorType;
-  CheckTensors(preflight,
-               {T::FLOAT32, T::FLOAT32, T::FLOAT32, T::FLOAT32, T::FLOAT32, T::FLOAT32});
+  CheckTensors(preflight, {T::FLOAT32, T::FLOAT32, T::FLOAT32, T::FLOAT32, T::FLOAT32, T::FLOAT32});
 }
 
-Lowering LowerFloat(const LowerContext& context) {
-  const Lstm l = View(context.view);
+Lowering LowerLstmFloat(const LowerContext& context) {
+  const Lstm l = ViewLstm(context.view);
   Lowering lowering;
   lowering.function = "helx_lstm_f32";
   lowering.params_type = "helx_lstm_f32_params";
   lowering.params = {ShapeField(l)};
   for (size_t g = 0; g < 4; ++g) {
     const Gate& gate = l.gates[g];
-    lowering.params.push_back(Field(
-        kGateNames[g], Braced({
-                           Field("input_weights", Bytes(context, "float", gate.input_weights)),
-                           Field("recurrent_weights",
-                                 Bytes(context, "float", gate.recurrent_weights)),
-                           Field("cell_weights", Bytes(context, "float", gate.peephole)),
-                           Field("norm_weights", Bytes(context, "float", gate.norm)),
-                           Field("bias", Bytes(context, "float", gate.bias)),
-                       })));
+    lowering.params.push_back(
+        Field(kGateNames[g],
+              Braced({
+                  Field("input_weights", Bytes(context, "float", gate.input_weights)),
+                  Field("recurrent_weights", Bytes(context, "float", gate.recurrent_weights)),
+                  Field("cell_weights", Bytes(context, "float", gate.peephole)),
+                  Field("norm_weights", Bytes(context, "float", gate.norm)),
+                  Field("bias", Bytes(context, "float", gate.bias)),
+              })));
   }
-  lowering.params.insert(lowering.params.end(), {
-      FloatField("cell_clip", l.cell_clip),
-      Field("projection_weights", Bytes(context, "float", l.projection)),
-      Field("projection_bias", Bytes(context, "float", l.projection_bias)),
-      FloatField("projection_clip", l.projection_clip),
-  });
-  lowering.arguments = Arguments(context.view);
+  lowering.params.insert(lowering.params.end(),
+                         {
+                             FloatField("cell_clip", l.cell_clip),
+                             Field("projection_weights", Bytes(context, "float", l.projection)),
+                             Field("projection_bias", Bytes(context, "float", l.projection_bias)),
+                             FloatField("projection_clip", l.projection_clip),
+                         });
+  lowering.arguments = LstmArguments(context.view);
   lowering.scratch_bytes = 16 * l.cells;
-  lowering.macs = Macs(l);
+  lowering.macs = LstmMacs(l);
   return lowering;
 }
 
@@ -322,7 +321,7 @@ int32_t CellClip(const Lstm& l) {
   return static_cast<int32_t>(std::min(std::max(steps, -32768.0), 32767.0));
 }
 
-constexpr float kGateScale = 1.0f / 4096;     // of a gate's argument
+constexpr float kGateScale = 1.0f / 4096;       // of a gate's argument
 constexpr float kSquashedScale = 1.0f / 32768;  // of a gate's value
 
 // GetQuantizedConvolutionMultipler: input and weight scale multiply in single precision.
@@ -356,10 +355,10 @@ bool CheckBasicScales(Preflight& preflight, const Lstm& l) {
 }
 
 // Sum of each row of weights times -zero_point, plus the bias.
-std::vector<int64_t> FoldedBias(const Tensor& weights, int32_t zero_point, const Tensor* bias) {
+std::vector<int64_t> LstmFoldedBias(const Tensor& weights, int32_t zero_point, const Tensor* bias) {
   const std::vector<int8_t> values = Int8Values(weights);
-  std::vector<int64_t> folded = bias == nullptr ? std::vector<int64_t>(weights.shape[0], 0)
-                                                : IntegerValues(*bias);
+  std::vector<int64_t> folded =
+      bias == nullptr ? std::vector<int64_t>(weights.shape[0], 0) : IntegerValues(*bias);
   for (size_t row = 0; row < folded.size(); ++row) {
     int64_t sum = 0;
     for (int32_t k = 0; k < weights.shape[1]; ++k) sum += values[row * weights.shape[1] + k];
@@ -398,11 +397,11 @@ std::string BasicGate(const LowerContext& context, const Lstm& l, const Gate& ga
       Field("input_weights", GateWeights(context, l, *gate.input_weights)),
       Field("recurrent_weights", GateWeights(context, l, *gate.recurrent_weights)),
       Field("input_bias",
-            context.ConstantArray("int64_t",
-                                  FoldedBias(*gate.input_weights, ZeroPoint(*l.input), gate.bias))),
+            context.ConstantArray(
+                "int64_t", LstmFoldedBias(*gate.input_weights, ZeroPoint(*l.input), gate.bias))),
       Field("recurrent_bias",
-            context.ConstantArray("int64_t", FoldedBias(*gate.recurrent_weights,
-                                                        ZeroPoint(*l.hidden), nullptr))),
+            context.ConstantArray(
+                "int64_t", LstmFoldedBias(*gate.recurrent_weights, ZeroPoint(*l.hidden), nullptr))),
       Field("input_multiplier", in.multiplier),
       Field("input_shift", in.shift),
       Field("recurrent_multiplier", back.multiplier),
@@ -428,25 +427,26 @@ Lowering LowerBasic(const LowerContext& context, const Lstm& l) {
   for (size_t g = 0; g < 4; ++g) {
     lowering.params.push_back(Field(kGateNames[g], BasicGate(context, l, l.gates[g])));
   }
-  lowering.params.insert(lowering.params.end(), {
-      Field("tanh_multiplier", left_shift < 0 ? 3 : 3 << left_shift),
-      Field("tanh_shift", left_shift < 0 ? -left_shift : 0),
-      Field("forget_multiplier", forget.multiplier),
-      Field("forget_shift", forget.shift),
-      Field("input_multiplier", in.multiplier),
-      Field("input_shift", in.shift),
-      Field("output_multiplier", out.multiplier),
-      Field("output_shift", out.shift),
-      Field("output_zero_point", ZeroPoint(*l.hidden)),
-      Field("cell_clip", CellClip(l)),
-      Field("table", context.ConstantArray("uint16_t", LogisticTable())),
-  });
-  lowering.arguments = Arguments(context.view);
+  lowering.params.insert(lowering.params.end(),
+                         {
+                             Field("tanh_multiplier", left_shift < 0 ? 3 : 3 << left_shift),
+                             Field("tanh_shift", left_shift < 0 ? -left_shift : 0),
+                             Field("forget_multiplier", forget.multiplier),
+                             Field("forget_shift", forget.shift),
+                             Field("input_multiplier", in.multiplier),
+                             Field("input_shift", in.shift),
+                             Field("output_multiplier", out.multiplier),
+                             Field("output_shift", out.shift),
+                             Field("output_zero_point", ZeroPoint(*l.hidden)),
+                             Field("cell_clip", CellClip(l)),
+                             Field("table", context.ConstantArray("uint16_t", LogisticTable())),
+                         });
+  lowering.arguments = LstmArguments(context.view);
   lowering.scratch_bytes = 4 * sizeof(int16_t) * ((l.cells + 3) / 4 * 4);
   if (l.input->type == TensorType::INT8 && context.board.isa == target::Isa::kDsp) {
     lowering.scratch_bytes += sizeof(int16_t) * (l.in_depth + l.out_depth);
   }
-  lowering.macs = Macs(l);
+  lowering.macs = LstmMacs(l);
   return lowering;
 }
 
@@ -552,12 +552,12 @@ std::string FullGate(const LowerContext& context, const Lstm& l, const Gate& gat
       Field("norm_weights", Bytes(context, "int16_t", gate.norm)),
       Field("norm_bias", Bytes(context, "int32_t", gate.norm == nullptr ? nullptr : gate.bias)),
       Field("input_bias",
-            context.ConstantArray("int32_t", Narrowed(FoldedBias(*gate.input_weights,
-                                                                 ZeroPoint(*l.input), bias)))),
+            context.ConstantArray("int32_t", Narrowed(LstmFoldedBias(*gate.input_weights,
+                                                                     ZeroPoint(*l.input), bias)))),
       Field("recurrent_bias",
-            context.ConstantArray("int32_t",
-                                  Narrowed(FoldedBias(*gate.recurrent_weights,
-                                                      ZeroPoint(*l.hidden), nullptr)))),
+            context.ConstantArray(
+                "int32_t",
+                Narrowed(LstmFoldedBias(*gate.recurrent_weights, ZeroPoint(*l.hidden), nullptr)))),
       Field("input_multiplier", in.multiplier),
       Field("input_shift", in.shift),
       Field("recurrent_multiplier", back.multiplier),
@@ -581,31 +581,34 @@ Lowering LowerFull(const LowerContext& context, const Lstm& l) {
     lowering.params.push_back(
         Field(kGateNames[g], FullGate(context, l, l.gates[g], scales.gate[g])));
   }
-  lowering.params.insert(lowering.params.end(), {
-      Field("cell_integer_bits", 15 + *CellPower(l)),
-      Field("cell_clip", CellClip(l)),
-      Field("hidden_multiplier", hidden.multiplier),
-      Field("hidden_shift", hidden.shift),
-      Field("hidden_zero_point", scales.hidden_zero_point),
-      Field("output_zero_point", ZeroPoint(*l.hidden)),
-  });
+  lowering.params.insert(lowering.params.end(),
+                         {
+                             Field("cell_integer_bits", 15 + *CellPower(l)),
+                             Field("cell_clip", CellClip(l)),
+                             Field("hidden_multiplier", hidden.multiplier),
+                             Field("hidden_shift", hidden.shift),
+                             Field("hidden_zero_point", scales.hidden_zero_point),
+                             Field("output_zero_point", ZeroPoint(*l.hidden)),
+                         });
   if (l.projection != nullptr) {
     const FixedMultiplier fixed = *QuantizeMultiplier(ProjectionRatio(l, scales));
     const float steps = l.projection_clip / Scale(context.view.output());
-    lowering.params.insert(lowering.params.end(), {
-        Field("projection_weights", Bytes(context, "int8_t", l.projection)),
-        Field("projection_bias",
-              context.ConstantArray("int32_t",
-                                    Narrowed(FoldedBias(*l.projection, scales.hidden_zero_point,
-                                                        l.projection_bias)))),
-        Field("projection_multiplier", fixed.multiplier),
-        Field("projection_shift", fixed.shift),
-        Field("projection_clip", static_cast<int32_t>(std::min(steps, 127.0f))),
-    });
+    lowering.params.insert(
+        lowering.params.end(),
+        {
+            Field("projection_weights", Bytes(context, "int8_t", l.projection)),
+            Field("projection_bias",
+                  context.ConstantArray(
+                      "int32_t", Narrowed(LstmFoldedBias(*l.projection, scales.hidden_zero_point,
+                                                         l.projection_bias)))),
+            Field("projection_multiplier", fixed.multiplier),
+            Field("projection_shift", fixed.shift),
+            Field("projection_clip", static_cast<int32_t>(std::min(steps, 127.0f))),
+        });
   }
-  lowering.arguments = Arguments(context.view);
+  lowering.arguments = LstmArguments(context.view);
   lowering.scratch_bytes = 9 * l.cells;
-  lowering.macs = Macs(l);
+  lowering.macs = LstmMacs(l);
   return lowering;
 }
 
@@ -613,15 +616,14 @@ void CheckInteger(Preflight& preflight) {
   using T = TensorType;
   const Tensor* input = preflight.view().input(0);
   const bool narrow = input != nullptr && input->type == T::INT8;
-  const std::optional<Lstm> l =
-      CheckTensors(preflight, {T::INT8, narrow ? T::INT32 : T::INT64, T::INT16, T::INT16, T::INT16,
-                               T::INT32});
+  const std::optional<Lstm> l = CheckTensors(
+      preflight, {T::INT8, narrow ? T::INT32 : T::INT64, T::INT16, T::INT16, T::INT16, T::INT32});
   if (!l || !CheckScales(preflight, *l)) return;
   IsFull(*l) ? CheckFullScales(preflight, *l) : CheckBasicScales(preflight, *l);
 }
 
 Lowering LowerInteger(const LowerContext& context) {
-  const Lstm l = View(context.view);
+  const Lstm l = ViewLstm(context.view);
   return IsFull(l) ? LowerFull(context, l) : LowerBasic(context, l);
 }
 
@@ -631,20 +633,29 @@ bool TakesInteger(const OperatorView& view) {
 
 }  // namespace
 
-#define HELX_LSTM_FLOAT \
-  "float32, constant weights; peepholes, coupled gates, layer normalisation, projection, clips; TANH"
+#define HELX_LSTM_FLOAT                                                                           \
+  "float32, constant weights; peepholes, coupled gates, layer normalisation, projection, clips; " \
+  "TANH"
 #define HELX_LSTM_INTEGER                                                                       \
   "int8 or int16 with int8 constant weights and int16 cells; for int8 also peepholes, coupled " \
   "gates, layer normalisation, projection; clips; TANH"
-const OperatorEntry kSequenceLstmFloat = {BuiltinOperator::UNIDIRECTIONAL_SEQUENCE_LSTM, 4,
-                                          HELX_LSTM_FLOAT, CheckFloat, LowerFloat,
+const OperatorEntry kSequenceLstmFloat = {BuiltinOperator::UNIDIRECTIONAL_SEQUENCE_LSTM,
+                                          4,
+                                          HELX_LSTM_FLOAT,
+                                          CheckLstmFloat,
+                                          LowerLstmFloat,
                                           FirstInputIs<TensorType::FLOAT32>};
-const OperatorEntry kSequenceLstm = {BuiltinOperator::UNIDIRECTIONAL_SEQUENCE_LSTM, 4,
-                                     HELX_LSTM_INTEGER, CheckInteger, LowerInteger, TakesInteger};
-const OperatorEntry kLstmFloat = {BuiltinOperator::LSTM, 4, HELX_LSTM_FLOAT, CheckFloat, LowerFloat,
-                                  FirstInputIs<TensorType::FLOAT32>};
-const OperatorEntry kLstm = {BuiltinOperator::LSTM, 4, HELX_LSTM_INTEGER, CheckInteger,
-                             LowerInteger, TakesInteger};
+const OperatorEntry kSequenceLstm = {BuiltinOperator::UNIDIRECTIONAL_SEQUENCE_LSTM,
+                                     4,
+                                     HELX_LSTM_INTEGER,
+                                     CheckInteger,
+                                     LowerInteger,
+                                     TakesInteger};
+const OperatorEntry kLstmFloat = {BuiltinOperator::LSTM, 4,
+                                  HELX_LSTM_FLOAT,       CheckLstmFloat,
+                                  LowerLstmFloat,        FirstInputIs<TensorType::FLOAT32>};
+const OperatorEntry kLstm = {BuiltinOperator::LSTM, 4,           HELX_LSTM_INTEGER, CheckInteger,
+                             LowerInteger,          TakesInteger};
 #undef HELX_LSTM_FLOAT
 #undef HELX_LSTM_INTEGER
 

@@ -8,7 +8,7 @@
 namespace helx::engine {
 namespace {
 
-constexpr size_t kMaxRank = 8;
+constexpr size_t kMoveMaxRank = 8;
 
 }  // namespace
 
@@ -18,8 +18,7 @@ Move Merged(const Move& move) {
   merged.output_offset = move.output_offset;
   for (size_t d = 0; d < move.size.size(); ++d) {
     if (move.size[d] == 1) continue;
-    if (!merged.size.empty() &&
-        merged.input_stride.back() == move.input_stride[d] * move.size[d] &&
+    if (!merged.size.empty() && merged.input_stride.back() == move.input_stride[d] * move.size[d] &&
         merged.output_stride.back() == move.output_stride[d] * move.size[d]) {
       merged.size.back() *= move.size[d];
       merged.input_stride.back() = move.input_stride[d];
@@ -35,17 +34,16 @@ Move Merged(const Move& move) {
 
 bool CheckMove(Preflight& preflight, const Move& move) {
   const size_t rank = Merged(move).size.size();
-  if (rank <= kMaxRank) return true;
-  return preflight.Refuse("unsupported_shape",
-                          std::to_string(rank) + " dimensions that cannot be merged; at most " +
-                              std::to_string(kMaxRank) + " are allowed");
+  if (rank <= kMoveMaxRank) return true;
+  return preflight.Refuse("unsupported_shape", std::to_string(rank) +
+                                                   " dimensions that cannot be merged; at most " +
+                                                   std::to_string(kMoveMaxRank) + " are allowed");
 }
 
 Call MoveCall(const Move& move, int64_t element_bytes, Argument input, Argument output) {
   Move merged = Merged(move);
   int64_t run = element_bytes;
-  if (!merged.size.empty() && merged.input_stride.back() == 1 &&
-      merged.output_stride.back() == 1) {
+  if (!merged.size.empty() && merged.input_stride.back() == 1 && merged.output_stride.back() == 1) {
     run *= merged.size.back();
     merged.size.pop_back();
     merged.input_stride.pop_back();

@@ -8,32 +8,33 @@ namespace helx::engine {
 namespace {
 
 constexpr int32_t kLanes = 16;
-constexpr int32_t kSlack = 16;        // HELX_ROWS_SLACK
-constexpr int32_t kMaxConvFilterRows = 64;  // HELX_MVE_CONV_MAX_FILTER_H
-constexpr int32_t kMaxFilterRows = 32;      // MAX_FILTER_H of mve_depthwise_s8.c
+constexpr int32_t kMveSlack = 16;              // HELX_ROWS_SLACK
+constexpr int32_t kMveMaxConvFilterRows = 64;  // HELX_MVE_CONV_MAX_FILTER_H
+constexpr int32_t kMaxFilterRows = 32;         // MAX_FILTER_H of mve_depthwise_s8.c
 
 // Which requantisation the kernels can do with.
-enum class Form { kRelu, kSigned, kGeneral };
+enum class MveForm { kRelu, kSigned, kGeneral };
 
 // 0 * x / 2^n is 0 for every n: a zero multiplier need not ask for the general form.
 int32_t EffectiveShift(const FixedMultiplier& scale) {
   return scale.multiplier == 0 ? -1 : scale.shift;
 }
 
-Form FormOf(const Int8Filters& filters) {
+MveForm MveFormOf(const Int8Filters& filters) {
   int32_t largest = -31;
   for (const FixedMultiplier& scale : filters.scales) {
     largest = std::max(largest, EffectiveShift(scale));
   }
-  if (filters.range.lowest >= filters.output_zero_point && largest <= 0) return Form::kRelu;
-  return largest < 0 ? Form::kSigned : Form::kGeneral;
+  if (filters.range.lowest >= filters.output_zero_point && largest <= 0) return MveForm::kRelu;
+  return largest < 0 ? MveForm::kSigned : MveForm::kGeneral;
 }
 
-std::string Suffix(Form form) {
-  return form == Form::kRelu ? "relu_s8" : form == Form::kSigned ? "signed_s8" : "general_s8";
+std::string MveSuffix(MveForm form) {
+  return form == MveForm::kRelu ? "relu_s8" : form == MveForm::kSigned ? "signed_s8" : "general_s8";
 }
 
-// The parts of one filter's scale, for filters that exist; zeros, which give 0, for those that fill up a group.
+// The parts of one filter's scale, for filters that exist; zeros, which give 0, for those that fill
+// up a group.
 struct ScaleParts {
   int32_t bias = 0, multiplier = 0, shift = -1;
   int32_t left() const { return std::max(shift, 0); }
@@ -55,7 +56,7 @@ void PackLanes(const Int8Filters& filters, int32_t filter, int32_t first, Packed
 }
 
 // mve_gemm_s8.h.
-std::vector<uint8_t> PackGemm(const Int8Filters& filters, Form form) {
+std::vector<uint8_t> PackMveGemm(const Int8Filters& filters, MveForm form) {
   PackedStream stream;
   for (int32_t quad = 0; quad < filters.count; quad += 4) {
     for (int32_t first = quad; first < quad + 2; ++first) {
@@ -66,10 +67,10 @@ std::vector<uint8_t> PackGemm(const Int8Filters& filters, Form form) {
       for (int32_t filter : {first, first + 2}) {
         const ScaleParts parts = PartsOf(filters, filter);
         stream.Word(parts.bias);
-        if (form == Form::kGeneral) stream.Word(parts.left());
+        if (form == MveForm::kGeneral) stream.Word(parts.left());
         stream.Word(parts.multiplier);
         stream.Word(parts.right());
-        if (form == Form::kGeneral) stream.Word(parts.sign());
+        if (form == MveForm::kGeneral) stream.Word(parts.sign());
       }
       stream.Word(filters.output_zero_point);
       stream.Word(0);
@@ -78,10 +79,10 @@ std::vector<uint8_t> PackGemm(const Int8Filters& filters, Form form) {
   return stream.bytes();
 }
 
-std::optional<Lowering> LowerGemm(const Int8Convolution& c, const LowerContext& context) {
-  if (c.groups != 1 || c.rows.taps > kMaxConvFilterRows) return std::nullopt;
+std::optional<Lowering> LowerMveGemm(const Int8Convolution& c, const LowerContext& context) {
+  if (c.groups != 1 || c.rows.taps > kMveMaxConvFilterRows) return std::nullopt;
   const Int8Filters& filters = c.filters;
-  const Form form = FormOf(filters);
+  const MveForm form = MveFormOf(filters);
   const bool pointwise = c.rows.taps == 1 && c.columns.taps == 1 && c.rows.stride == 1 &&
                          c.columns.stride == 1 && filters.count % 4 == 0;
   const RowsShape rows = MakeRowsShape(c);
@@ -90,17 +91,19 @@ std::optional<Lowering> LowerGemm(const Int8Convolution& c, const LowerContext& 
   lowering.function = pointwise ? "helx_mve_pointwise_s8" : "helx_mve_conv_s8";
   lowering.params_type = "helx_mve_conv_s8_params";
   lowering.params = GatherFields(c, rows);
-  lowering.params.insert(lowering.params.end(), {
-      Field("depth_blocks", blocks),
-      Field("lowest", filters.range.lowest),
-      Field("highest", filters.range.highest),
-      RowsField(rows),
-      Field("gemm", "helx_mve_gemm_" + Suffix(form)),
-      Field("filters", context.ConstantBytes("int8_t", PackGemm(filters, form))),
-  });
+  lowering.params.insert(
+      lowering.params.end(),
+      {
+          Field("depth_blocks", blocks),
+          Field("lowest", filters.range.lowest),
+          Field("highest", filters.range.highest),
+          RowsField(rows),
+          Field("gemm", "helx_mve_gemm_" + MveSuffix(form)),
+          Field("filters", context.ConstantBytes("int8_t", PackMveGemm(filters, form))),
+      });
   if (!pointwise) {
-    lowering.scratch_bytes = RoundUp(rows.count * rows.padded_bytes + kSlack, 16) +
-                             int64_t{4} * blocks * kLanes + kSlack +
+    lowering.scratch_bytes = RoundUp(rows.count * rows.padded_bytes + kMveSlack, 16) +
+                             int64_t{4} * blocks * kLanes + kMveSlack +
                              (filters.count % 4 == 0 ? 0 : 4 * RoundUp(filters.count, 4));
     lowering.aliases = RowsAliases(c, context);
   }
@@ -123,7 +126,7 @@ bool PairsFit(const Int8Convolution& c, bool by_row) {
 }
 
 // How output bytes are cut into blocks; mve_depthwise_s8.h.
-struct Blocks {
+struct MveBlocks {
   int32_t count = 0;
   int32_t repeats = 0;
   int32_t input_skip = 0;
@@ -131,10 +134,10 @@ struct Blocks {
   int32_t written = 0;  // bytes of a row
 };
 
-Blocks CutRow(const Int8Convolution& c) {
+MveBlocks CutRow(const Int8Convolution& c) {
   const int32_t channels = c.filters.count;
   const int32_t row_bytes = c.columns.output * channels;
-  Blocks blocks;
+  MveBlocks blocks;
   const int32_t period = std::lcm(channels, kLanes);
   if (c.columns.stride == 1 && period <= 4 * channels) {
     blocks.count = period / kLanes;
@@ -151,7 +154,8 @@ Blocks CutRow(const Int8Convolution& c) {
   return blocks;
 }
 
-std::vector<uint8_t> PackDepthwise(const Int8Filters& filters, const Blocks& blocks, Form form) {
+std::vector<uint8_t> PackMveDepthwise(const Int8Filters& filters, const MveBlocks& blocks,
+                                      MveForm form) {
   static constexpr int32_t kFirstLane[4] = {0, 2, 1, 3};
   PackedStream stream;
   // With skips, blocks belong to one output position and the last may overhang its channels.
@@ -173,18 +177,17 @@ std::vector<uint8_t> PackDepthwise(const Int8Filters& filters, const Blocks& blo
     for (int32_t tap = 0; tap < filters.depth; ++tap) {
       for (int32_t lane = 0; lane < kLanes; ++lane) {
         const int32_t channel = channel_of(b * kLanes + lane);
-        stream.Byte(channel < filters.count
-                        ? filters.weights[int64_t{channel} * filters.depth + tap]
-                        : 0);
+        stream.Byte(
+            channel < filters.count ? filters.weights[int64_t{channel} * filters.depth + tap] : 0);
       }
     }
     for_vectors([form](auto&& emit) {
-      if (form == Form::kGeneral) emit([](const ScaleParts& p) { return p.left(); });
+      if (form == MveForm::kGeneral) emit([](const ScaleParts& p) { return p.left(); });
       emit([](const ScaleParts& p) { return p.multiplier; });
       emit([](const ScaleParts& p) { return p.right(); });
-      if (form == Form::kGeneral) emit([](const ScaleParts& p) { return p.sign(); });
+      if (form == MveForm::kGeneral) emit([](const ScaleParts& p) { return p.sign(); });
     });
-    if (form != Form::kRelu) {
+    if (form != MveForm::kRelu) {
       for (int32_t lane = 0; lane < kLanes; ++lane) stream.Byte(filters.range.lowest);
       for (int32_t lane = 0; lane < kLanes; ++lane) stream.Byte(filters.range.highest);
     }
@@ -192,21 +195,20 @@ std::vector<uint8_t> PackDepthwise(const Int8Filters& filters, const Blocks& blo
   return stream.bytes();
 }
 
-std::optional<Lowering> LowerDepthwise(const Int8Convolution& c, const LowerContext& context) {
+std::optional<Lowering> LowerMveDepthwise(const Int8Convolution& c, const LowerContext& context) {
   const Int8Filters& filters = c.filters;
   if (filters.count != c.in_c) return std::nullopt;
   const bool three_by_three = c.rows.taps == 3 && c.columns.taps == 3;
   if (c.rows.taps > kMaxFilterRows || !PairsFit(c, !three_by_three)) return std::nullopt;
-  Form form = three_by_three ? FormOf(filters) : Form::kGeneral;
-  if (form == Form::kRelu && (filters.range.lowest != -128 || filters.range.highest != 127)) {
-    form = Form::kGeneral;
+  MveForm form = three_by_three ? MveFormOf(filters) : MveForm::kGeneral;
+  if (form == MveForm::kRelu && (filters.range.lowest != -128 || filters.range.highest != 127)) {
+    form = MveForm::kGeneral;
   }
-  const Blocks blocks = CutRow(c);
+  const MveBlocks blocks = CutRow(c);
   const RowsShape rows = MakeRowsShape(c);
   const int32_t row_bytes = c.columns.output * filters.count;
   const int32_t overhang = blocks.written - row_bytes;
-  const int32_t ring_bytes =
-      RoundUp(rows.count * rows.padded_bytes + overhang + kSlack, 16);
+  const int32_t ring_bytes = RoundUp(rows.count * rows.padded_bytes + overhang + kMveSlack, 16);
   Lowering lowering;
   lowering.function = three_by_three ? "helx_mve_depthwise_3x3_s8" : "helx_mve_depthwise_s8";
   lowering.params_type = "helx_mve_depthwise_s8_params";
@@ -231,10 +233,10 @@ std::optional<Lowering> LowerDepthwise(const Int8Convolution& c, const LowerCont
       Field("ring_bytes", ring_bytes),
   };
   if (three_by_three) {
-    lowering.params.push_back(Field("row", "helx_mve_depthwise_3x3_" + Suffix(form)));
+    lowering.params.push_back(Field("row", "helx_mve_depthwise_3x3_" + MveSuffix(form)));
   }
   lowering.params.push_back(
-      Field("blocks", context.ConstantBytes("int8_t", PackDepthwise(filters, blocks, form))));
+      Field("blocks", context.ConstantBytes("int8_t", PackMveDepthwise(filters, blocks, form))));
   lowering.scratch_bytes = ring_bytes + (overhang > 0 ? RoundUp(blocks.written, 16) : 0);
   lowering.aliases = RowsAliases(c, context);
   return lowering;
@@ -283,10 +285,10 @@ std::optional<Lowering> LowerMveFullyConnected(const Int8FullyConnected& f,
 
 std::optional<Lowering> LowerMveConvolution(const Int8Convolution& c, const LowerContext& context) {
   if (c.depthwise) {
-    return c.in_c == 1 ? LowerGemm(AsConvolution(c), context) : LowerDepthwise(c, context);
+    return c.in_c == 1 ? LowerMveGemm(AsConvolution(c), context) : LowerMveDepthwise(c, context);
   }
   if (IsFullyConnected(c)) return LowerMveFullyConnected({c.batches, c.filters}, context);
-  return LowerGemm(c, context);
+  return LowerMveGemm(c, context);
 }
 
 }  // namespace helx::engine

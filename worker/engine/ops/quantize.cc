@@ -10,28 +10,30 @@
 namespace helx::engine {
 namespace {
 
-std::string Suffix(TensorType type) {
+std::string QuantizeSuffix(TensorType type) {
   switch (type) {
-    case TensorType::FLOAT32: return "f32";
-    case TensorType::FLOAT16: return "f16";
-    case TensorType::INT8: return "s8";
-    case TensorType::UINT8: return "u8";
-    case TensorType::INT16: return "s16";
-    default: return "s32";
+    case TensorType::FLOAT32:
+      return "f32";
+    case TensorType::FLOAT16:
+      return "f16";
+    case TensorType::INT8:
+      return "s8";
+    case TensorType::UINT8:
+      return "u8";
+    case TensorType::INT16:
+      return "s16";
+    default:
+      return "s32";
   }
-}
-
-double Ratio(const OperatorView& view) {
-  return static_cast<double>(Scale(*view.input(0))) / static_cast<double>(Scale(view.output()));
 }
 
 // The pairs of integer types that a tensor may be rescaled between.
 bool IsRequantization(TensorType from, TensorType to) {
   using T = TensorType;
   constexpr std::pair<T, T> kPairs[] = {
-      {T::INT8, T::INT8},   {T::INT8, T::UINT8},  {T::UINT8, T::INT8},  {T::UINT8, T::UINT8},
-      {T::INT8, T::INT16},  {T::INT8, T::INT32},  {T::INT16, T::INT8},  {T::INT16, T::INT16},
-      {T::INT16, T::INT32}, {T::INT32, T::INT8},  {T::INT32, T::INT16}};
+      {T::INT8, T::INT8},   {T::INT8, T::UINT8}, {T::UINT8, T::INT8}, {T::UINT8, T::UINT8},
+      {T::INT8, T::INT16},  {T::INT8, T::INT32}, {T::INT16, T::INT8}, {T::INT16, T::INT16},
+      {T::INT16, T::INT32}, {T::INT32, T::INT8}, {T::INT32, T::INT16}};
   return std::find(std::begin(kPairs), std::end(kPairs), std::pair(from, to)) != std::end(kPairs);
 }
 
@@ -51,13 +53,13 @@ void CheckQuantize(Preflight& preflight) {
     return;
   }
   if (!IsRequantization(input.type, output.type)) {
-    preflight.Refuse("unsupported_dtype",
-                     std::string(model::TensorTypeName(input.type)) + " to " +
-                         std::string(model::TensorTypeName(output.type)) + " is not supported");
+    preflight.Refuse("unsupported_dtype", std::string(model::TensorTypeName(input.type)) + " to " +
+                                              std::string(model::TensorTypeName(output.type)) +
+                                              " is not supported");
     return;
   }
   if (CheckPerTensor(preflight, "input", input) && CheckPerTensor(preflight, "output", output)) {
-    CheckMultiplier(preflight, "output", Ratio(view));
+    CheckMultiplier(preflight, "output", ScaleRatio(view));
   }
 }
 
@@ -100,17 +102,18 @@ Lowering LowerQuantize(const LowerContext& context) {
   if (input.type == TensorType::FLOAT32) {
     const bool channels = output.quantization.per_channel();
     call.function = channels ? "helx_quantize_channels_f32_s8"
-                             : "helx_quantize_f32_" + Suffix(output.type);
+                             : "helx_quantize_f32_" + QuantizeSuffix(output.type);
     call.params_type = channels ? "helx_channel_affine_params" : "helx_affine_params";
     call.params = channels ? ChannelParams(context, output) : AffineParams(output);
   } else {
-    const FixedMultiplier fixed = *QuantizeMultiplier(Ratio(view));
+    const FixedMultiplier fixed = *QuantizeMultiplier(ScaleRatio(view));
     if (ElementBytes(input) == 1 && ElementBytes(output) == 1) {
-      call = LookupCall(context, input, [&](int32_t x) { return Requantized(view, fixed, x); },
-                        from, to);
+      call = LookupCall(
+          context, input, [&](int32_t x) { return Requantized(view, fixed, x); }, from, to);
     } else {
       const std::optional<IntegerRange> range = StorageRange(output.type);
-      call.function = "helx_requantize_" + Suffix(input.type) + "_" + Suffix(output.type);
+      call.function =
+          "helx_requantize_" + QuantizeSuffix(input.type) + "_" + QuantizeSuffix(output.type);
       call.params_type = "helx_slopes_params";
       call.params = {
           Field("count", model::ElementCount(output)),
@@ -151,7 +154,7 @@ Lowering LowerDequantize(const LowerContext& context) {
   const bool channels = input.type == TensorType::INT8 && input.quantization.per_channel();
   Call call;
   call.function = channels ? "helx_dequantize_channels_s8_f32"
-                           : "helx_dequantize_" + Suffix(input.type) + "_f32";
+                           : "helx_dequantize_" + QuantizeSuffix(input.type) + "_f32";
   call.params_type = channels ? "helx_channel_affine_params" : "helx_affine_params";
   call.params = channels ? ChannelParams(context, input) : AffineParams(input);
   call.arguments = {Argument::Tensor(view.input_number(0)),

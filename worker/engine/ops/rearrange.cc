@@ -1,5 +1,5 @@
-// Operators that put elements elsewhere: TRANSPOSE, REVERSE_V2, SPACE_TO_DEPTH, DEPTH_TO_SPACE, BATCH_TO_SPACE_ND,
-// BROADCAST_TO, TILE.
+// Operators that put elements elsewhere: TRANSPOSE, REVERSE_V2, SPACE_TO_DEPTH, DEPTH_TO_SPACE,
+// BATCH_TO_SPACE_ND, BROADCAST_TO, TILE.
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -10,10 +10,6 @@
 
 namespace helx::engine {
 namespace {
-
-std::vector<int64_t> Widen(const std::vector<int32_t>& shape) {
-  return std::vector<int64_t>(shape.begin(), shape.end());
-}
 
 // A move that fills the whole output, with the shape that the output must then have.
 struct Rearrangement {
@@ -38,9 +34,9 @@ Lowering LowerPlan(const LowerContext& context, Plan plan) {
   const OperatorView& view = context.view;
   std::vector<Violation> none;
   Preflight preflight(view, &none);
-  return InOrder({MoveCall(plan(preflight)->move, ElementBytes(*view.input(0)),
-                           Argument::Tensor(view.input_number(0)),
-                           Argument::Tensor(view.output_number(0)))});
+  return InOrder(
+      {MoveCall(plan(preflight)->move, ElementBytes(*view.input(0)),
+                Argument::Tensor(view.input_number(0)), Argument::Tensor(view.output_number(0)))});
 }
 
 std::optional<Rearrangement> Transpose(Preflight& preflight) {
@@ -168,8 +164,7 @@ std::optional<Rearrangement> BroadcastTo(Preflight& preflight) {
   if (shape.size() >= input.shape.size()) {
     const size_t lead = shape.size() - input.shape.size();
     size_t d = 0;
-    while (d < input.shape.size() &&
-           (input.shape[d] == 1 || input.shape[d] == shape[d + lead])) {
+    while (d < input.shape.size() && (input.shape[d] == 1 || input.shape[d] == shape[d + lead])) {
       ++d;
     }
     if (d == input.shape.size()) return Broadcasted(input, shape);
@@ -187,7 +182,8 @@ std::optional<Rearrangement> Tile(Preflight& preflight) {
   const std::vector<int64_t> out = DenseStrides(output.shape);
   Rearrangement r;
   r.output = output.shape;
-  // The multiples are the ratios of the shapes, whether or not the operand that says so is a constant.
+  // The multiples are the ratios of the shapes, whether or not the operand that says so is a
+  // constant.
   for (size_t d = 0; d < rank && output.shape.size() == rank; ++d) {
     if (output.shape[d] % input.shape[d] != 0) break;
     r.move.size.insert(r.move.size.end(), {output.shape[d] / input.shape[d], input.shape[d]});
@@ -195,8 +191,8 @@ std::optional<Rearrangement> Tile(Preflight& preflight) {
     r.move.output_stride.insert(r.move.output_stride.end(), {out[d] * input.shape[d], out[d]});
   }
   const Tensor& multiples = *preflight.view().input(1);
-  bool agrees = r.move.size.size() == 2 * rank && model::ElementCount(multiples) ==
-                                                      static_cast<int64_t>(rank);
+  bool agrees = r.move.size.size() == 2 * rank &&
+                model::ElementCount(multiples) == static_cast<int64_t>(rank);
   if (agrees && multiples.is_constant) {
     const std::vector<int64_t> values = IntegerValues(multiples);
     for (size_t d = 0; d < rank; ++d) agrees = agrees && values[d] == r.move.size[2 * d];
@@ -209,21 +205,21 @@ std::optional<Rearrangement> Tile(Preflight& preflight) {
   return r;
 }
 
-// Blocks of spatial dimensions: block sizes and the two edges (crops or paddings) of each.
-struct Blocks {
+// RearrangeBlocks of spatial dimensions: block sizes and the two edges (crops or paddings) of each.
+struct RearrangeBlocks {
   std::vector<int64_t> block;
   std::vector<int64_t> before;
   std::vector<int64_t> after;
 };
 
-std::optional<Blocks> ReadBlocks(Preflight& preflight, const char* edges_role) {
+std::optional<RearrangeBlocks> ReadBlocks(Preflight& preflight, const char* edges_role) {
   const OperatorView& view = preflight.view();
   const auto block = ConstantIntegers(preflight, "block shape", view.input(1));
   const auto edges = ConstantIntegers(preflight, edges_role, view.input(2));
   if (!block || !edges) return std::nullopt;
   const size_t rank = view.input(0)->shape.size();
   bool good = edges->size() == 2 * block->size() && rank > block->size();
-  Blocks blocks;
+  RearrangeBlocks blocks;
   for (size_t i = 0; good && i < block->size(); ++i) {
     good = (*block)[i] >= 1 && (*block)[i] <= INT32_MAX && (*edges)[2 * i] >= 0 &&
            (*edges)[2 * i] <= INT32_MAX && (*edges)[2 * i + 1] >= 0 &&
@@ -240,7 +236,8 @@ std::optional<Blocks> ReadBlocks(Preflight& preflight, const char* edges_role) {
   return blocks;
 }
 
-// The positions of a block dimension that survive: for offset `o` within the block, grid positions [first, last).
+// The positions of a block dimension that survive: for offset `o` within the block, grid positions
+// [first, last).
 struct GridRange {
   int64_t first;
   int64_t last;
@@ -257,14 +254,15 @@ GridRange Surviving(int64_t grid, int64_t block, int64_t offset, int64_t before,
 // One move for every offset within the blocks: at most so many.
 constexpr int64_t kMaxBlockMoves = 1024;
 
-// Moves between a tensor of batches of blocks and a spatial tensor that holds positions [before, before + size) of it.
-std::vector<Move> BlockMoves(const Tensor& batches, const Tensor& space, const Blocks& blocks,
-                             bool to_space) {
+// Moves between a tensor of batches of blocks and a spatial tensor that holds positions [before,
+// before + size) of it.
+std::vector<Move> BlockMoves(const Tensor& batches, const Tensor& space,
+                             const RearrangeBlocks& blocks, bool to_space) {
   const std::vector<int64_t> batch_strides = DenseStrides(batches.shape);
   const std::vector<int64_t> space_strides = DenseStrides(space.shape);
   const size_t m = blocks.block.size();
-  const int64_t offsets = std::accumulate(blocks.block.begin(), blocks.block.end(), int64_t{1},
-                                          std::multiplies<>());
+  const int64_t offsets =
+      std::accumulate(blocks.block.begin(), blocks.block.end(), int64_t{1}, std::multiplies<>());
   std::vector<Move> moves;
   for (int64_t o = 0; o < offsets; ++o) {
     Move move;
@@ -283,8 +281,8 @@ std::vector<Move> BlockMoves(const Tensor& batches, const Tensor& space, const B
                                         blocks.before[i], space.shape[i + 1]);
       move.size.push_back(range.last - range.first);
       in_offset += range.first * batch_strides[i + 1];
-      out_offset += (range.first * blocks.block[i] + offset[i] - blocks.before[i]) *
-                    space_strides[i + 1];
+      out_offset +=
+          (range.first * blocks.block[i] + offset[i] - blocks.before[i]) * space_strides[i + 1];
       from.push_back(batch_strides[i + 1]);
       to.push_back(blocks.block[i] * space_strides[i + 1]);
     }
@@ -301,20 +299,21 @@ std::vector<Move> BlockMoves(const Tensor& batches, const Tensor& space, const B
   return moves;
 }
 
-// `batches` holds prod(block) times the batches of `space`, whose dimensions are blocks of it less the edges.
+// `batches` holds prod(block) times the batches of `space`, whose dimensions are blocks of it less
+// the edges.
 bool CheckBlocks(Preflight& preflight, const Tensor& batches, const Tensor& space,
-                 const Blocks& blocks, bool padded) {
+                 const RearrangeBlocks& blocks, bool padded) {
   int64_t offsets = 1;
   for (int64_t block : blocks.block) {
     offsets *= block;
     if (offsets > kMaxBlockMoves) {
-      return preflight.Refuse("unsupported_shape", "blocks of more than " +
-                                                       std::to_string(kMaxBlockMoves) +
-                                                       " positions");
+      return preflight.Refuse(
+          "unsupported_shape",
+          "blocks of more than " + std::to_string(kMaxBlockMoves) + " positions");
     }
   }
-  bool good = batches.shape.size() == space.shape.size() &&
-              batches.shape[0] == offsets * space.shape[0];
+  bool good =
+      batches.shape.size() == space.shape.size() && batches.shape[0] == offsets * space.shape[0];
   for (size_t i = 0; good && i < blocks.block.size(); ++i) {
     const int64_t edges = blocks.before[i] + blocks.after[i];
     good = batches.shape[i + 1] * blocks.block[i] == space.shape[i + 1] + edges;
@@ -334,7 +333,7 @@ void CheckBatchToSpace(Preflight& preflight) {
       !CheckType(preflight, "output", view.output(), {view.input(0)->type})) {
     return;
   }
-  const std::optional<Blocks> blocks = ReadBlocks(preflight, "crops");
+  const std::optional<RearrangeBlocks> blocks = ReadBlocks(preflight, "crops");
   if (blocks) CheckBlocks(preflight, *view.input(0), view.output(), *blocks, false);
 }
 
@@ -343,8 +342,8 @@ Lowering LowerBatchToSpace(const LowerContext& context) {
   std::vector<Violation> none;
   Preflight preflight(view, &none);
   std::vector<Call> calls;
-  for (const Move& move : BlockMoves(*view.input(0), view.output(),
-                                     *ReadBlocks(preflight, "crops"), true)) {
+  for (const Move& move :
+       BlockMoves(*view.input(0), view.output(), *ReadBlocks(preflight, "crops"), true)) {
     calls.push_back(MoveCall(move, ElementBytes(view.output()),
                              Argument::Tensor(view.input_number(0)),
                              Argument::Tensor(view.output_number(0))));
@@ -358,7 +357,7 @@ void CheckSpaceToBatch(Preflight& preflight) {
       !CheckType(preflight, "output", view.output(), {view.input(0)->type})) {
     return;
   }
-  const std::optional<Blocks> blocks = ReadBlocks(preflight, "paddings");
+  const std::optional<RearrangeBlocks> blocks = ReadBlocks(preflight, "paddings");
   if (blocks) CheckBlocks(preflight, view.output(), *view.input(0), *blocks, true);
 }
 
@@ -370,8 +369,8 @@ Lowering LowerSpaceToBatch(const LowerContext& context) {
   // Padding is the zero point, as the input's padding would be.
   const int64_t zero = IsQuantized(output) ? output.quantization.zero_point[0] : 0;
   std::vector<Call> calls = {FillCall(output, zero, Argument::Tensor(view.output_number(0)))};
-  for (const Move& move : BlockMoves(output, *view.input(0), *ReadBlocks(preflight, "paddings"),
-                                     false)) {
+  for (const Move& move :
+       BlockMoves(output, *view.input(0), *ReadBlocks(preflight, "paddings"), false)) {
     calls.push_back(MoveCall(move, ElementBytes(output), Argument::Tensor(view.input_number(0)),
                              Argument::Tensor(view.output_number(0))));
   }
@@ -380,20 +379,17 @@ Lowering LowerSpaceToBatch(const LowerContext& context) {
 
 }  // namespace
 
-#define HELX_REARRANGEMENT(ENTRY, CODE, VERSION, LEAST, MOST, PLAN, SUPPORT)               \
-  const OperatorEntry ENTRY = {                                                            \
-      model::BuiltinOperator::CODE, VERSION, SUPPORT,                                      \
-      [](Preflight& preflight) { CheckPlan(preflight, PLAN, LEAST, MOST); },               \
+#define HELX_REARRANGEMENT(ENTRY, CODE, VERSION, LEAST, MOST, PLAN, SUPPORT) \
+  const OperatorEntry ENTRY = {                                              \
+      model::BuiltinOperator::CODE, VERSION, SUPPORT,                        \
+      [](Preflight& preflight) { CheckPlan(preflight, PLAN, LEAST, MOST); }, \
       [](const LowerContext& context) { return LowerPlan(context, PLAN); }};
 
 HELX_REARRANGEMENT(kTranspose, TRANSPOSE, 7, 2, 2, Transpose,
                    "any type of whole bytes, constant permutation")
-HELX_REARRANGEMENT(kReverse, REVERSE_V2, 4, 2, 2, Reverse,
-                   "any type of whole bytes, constant axes")
-HELX_REARRANGEMENT(kSpaceToDepth, SPACE_TO_DEPTH, 3, 1, 1, SpaceToDepth,
-                   "any type of whole bytes")
-HELX_REARRANGEMENT(kDepthToSpace, DEPTH_TO_SPACE, 3, 1, 1, DepthToSpace,
-                   "any type of whole bytes")
+HELX_REARRANGEMENT(kReverse, REVERSE_V2, 4, 2, 2, Reverse, "any type of whole bytes, constant axes")
+HELX_REARRANGEMENT(kSpaceToDepth, SPACE_TO_DEPTH, 3, 1, 1, SpaceToDepth, "any type of whole bytes")
+HELX_REARRANGEMENT(kDepthToSpace, DEPTH_TO_SPACE, 3, 1, 1, DepthToSpace, "any type of whole bytes")
 HELX_REARRANGEMENT(kBroadcastTo, BROADCAST_TO, 4, 2, 2, BroadcastTo,
                    "any type of whole bytes, output shape known")
 HELX_REARRANGEMENT(kTile, TILE, 4, 2, 2, Tile, "any type of whole bytes, output shape known")

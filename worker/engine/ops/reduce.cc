@@ -58,12 +58,8 @@ FixedMultiplier WithDivision(FixedMultiplier fixed, int64_t count) {
           fixed.shift - shift};
 }
 
-double Ratio(const OperatorView& view) {
-  return static_cast<double>(Scale(*view.input(0))) / static_cast<double>(Scale(view.output()));
-}
-
 // MEAN and SUM of 8 and 16 bits rescale their sums.
-bool IsRescaled(const OperatorView& view) {
+bool IsRescaledReduction(const OperatorView& view) {
   return (view.op().code == BuiltinOperator::MEAN || view.op().code == BuiltinOperator::SUM) &&
          StorageRange(view.input(0)->type).has_value();
 }
@@ -78,14 +74,15 @@ bool CheckInput(Preflight& preflight, const Tensor& input) {
     case BuiltinOperator::REDUCE_PROD:
       return CheckType(preflight, "input", input, {T::FLOAT32, T::INT32, T::INT64});
     case BuiltinOperator::REDUCE_ANY:
-    case BuiltinOperator::REDUCE_ALL: return CheckType(preflight, "input", input, {T::BOOL});
+    case BuiltinOperator::REDUCE_ALL:
+      return CheckType(preflight, "input", input, {T::BOOL});
     default:
       return CheckType(preflight, "input", input,
                        {T::FLOAT32, T::INT8, T::UINT8, T::INT16, T::INT32, T::INT64});
   }
 }
 
-void Check(Preflight& preflight) {
+void CheckReduce(Preflight& preflight) {
   const OperatorView& view = preflight.view();
   if (!CheckArity(preflight, 2, 2, 1)) return;
   const auto* options = OptionsOrDefault(preflight, view.op().options.AsReducerOptions());
@@ -96,17 +93,16 @@ void Check(Preflight& preflight) {
       !ConstantIntegers(preflight, "axes", view.input(1))) {
     return;
   }
-  if (IsRescaled(view) &&
-      (!CheckPerTensor(preflight, "input", input) ||
-       !CheckPerTensor(preflight, "output", output) ||
-       !CheckMultiplier(preflight, "output", Ratio(view)))) {
+  if (IsRescaledReduction(view) &&
+      (!CheckPerTensor(preflight, "input", input) || !CheckPerTensor(preflight, "output", output) ||
+       !CheckMultiplier(preflight, "output", ScaleRatio(view)))) {
     return;
   }
   const std::optional<Reduction> r = Reduce(input, *view.input(1));
   if (!r) {
-    preflight.Refuse("unsupported_shape", "an axis lies outside the input's " +
-                                              std::to_string(input.shape.size()) +
-                                              " dimensions, or more than 4 separate ones alternate");
+    preflight.Refuse("unsupported_shape",
+                     "an axis lies outside the input's " + std::to_string(input.shape.size()) +
+                         " dimensions, or more than 4 separate ones alternate");
     return;
   }
   // keep_dims leaves a 1 for each reduced dimension; the elements are the same.
@@ -121,37 +117,48 @@ void Check(Preflight& preflight) {
   }
 }
 
-std::string Suffix(TensorType type, bool rescaled) {
+std::string ReductionSuffix(TensorType type, bool rescaled) {
   switch (type) {
-    case TensorType::FLOAT32: return "f32";
-    case TensorType::INT8: return rescaled ? "s8" : "i8";
-    case TensorType::UINT8: return "u8";
-    case TensorType::INT16: return rescaled ? "s16" : "i16";
-    case TensorType::INT32: return "i32";
-    default: return "i64";
+    case TensorType::FLOAT32:
+      return "f32";
+    case TensorType::INT8:
+      return rescaled ? "s8" : "i8";
+    case TensorType::UINT8:
+      return "u8";
+    case TensorType::INT16:
+      return rescaled ? "s16" : "i16";
+    case TensorType::INT32:
+      return "i32";
+    default:
+      return "i64";
   }
 }
 
-std::string KernelName(const OperatorView& view) {
-  const std::string suffix = Suffix(view.input(0)->type, IsRescaled(view));
+std::string ReduceKernelName(const OperatorView& view) {
+  const std::string suffix = ReductionSuffix(view.input(0)->type, IsRescaledReduction(view));
   switch (view.op().code) {
     case BuiltinOperator::MEAN:
     case BuiltinOperator::SUM:
-      return (IsRescaled(view) ? "helx_mean_" : "helx_sum_") + suffix;
-    case BuiltinOperator::REDUCE_PROD: return "helx_product_" + suffix;
-    case BuiltinOperator::REDUCE_MAX: return "helx_reduce_max_" + suffix;
-    case BuiltinOperator::REDUCE_MIN: return "helx_reduce_min_" + suffix;
-    case BuiltinOperator::REDUCE_ANY: return "helx_reduce_any";
-    default: return "helx_reduce_all";
+      return (IsRescaledReduction(view) ? "helx_mean_" : "helx_sum_") + suffix;
+    case BuiltinOperator::REDUCE_PROD:
+      return "helx_product_" + suffix;
+    case BuiltinOperator::REDUCE_MAX:
+      return "helx_reduce_max_" + suffix;
+    case BuiltinOperator::REDUCE_MIN:
+      return "helx_reduce_min_" + suffix;
+    case BuiltinOperator::REDUCE_ANY:
+      return "helx_reduce_any";
+    default:
+      return "helx_reduce_all";
   }
 }
 
-Lowering Lower(const LowerContext& context) {
+Lowering LowerReduce(const LowerContext& context) {
   const OperatorView& view = context.view;
   const Reduction r = *Reduce(*view.input(0), *view.input(1));
   const bool mean = view.op().code == BuiltinOperator::MEAN;
   Lowering lowering;
-  lowering.function = KernelName(view);
+  lowering.function = ReduceKernelName(view);
   lowering.params = {
       Field("shape", "{" + Field("kept_rank", static_cast<int64_t>(r.kept_size.size())) + ", " +
                          ArrayField("kept_size", r.kept_size) + ", " +
@@ -160,16 +167,18 @@ Lowering Lower(const LowerContext& context) {
                          ArrayField("reduced_size", r.reduced_size) + ", " +
                          ArrayField("reduced_stride", r.reduced_stride) + "}"),
   };
-  if (IsRescaled(view)) {
-    FixedMultiplier fixed = *QuantizeMultiplier(Ratio(view));
+  if (IsRescaledReduction(view)) {
+    FixedMultiplier fixed = *QuantizeMultiplier(ScaleRatio(view));
     if (mean) fixed = WithDivision(fixed, r.count);
     lowering.params_type = "helx_mean_params";
-    lowering.params.insert(lowering.params.end(), {
-        Field("sum_offset", WrapToInt32(-ZeroPoint(*view.input(0)) * r.count)),
-        Field("multiplier", fixed.multiplier),
-        Field("shift", fixed.shift),
-        Field("output_zero_point", ZeroPoint(view.output())),
-    });
+    lowering.params.insert(
+        lowering.params.end(),
+        {
+            Field("sum_offset", WrapToInt32(-ZeroPoint(*view.input(0)) * r.count)),
+            Field("multiplier", fixed.multiplier),
+            Field("shift", fixed.shift),
+            Field("output_zero_point", ZeroPoint(view.output())),
+        });
   } else {
     lowering.params_type = "helx_reduce_params";
     lowering.params.push_back(Field("divisor", mean ? r.count : 1));
@@ -182,11 +191,10 @@ Lowering Lower(const LowerContext& context) {
 }  // namespace
 
 #define HELX_REDUCTION(ENTRY, CODE, VERSION, SUPPORT) \
-  const OperatorEntry ENTRY = {BuiltinOperator::CODE, VERSION, SUPPORT, Check, Lower};
+  const OperatorEntry ENTRY = {BuiltinOperator::CODE, VERSION, SUPPORT, CheckReduce, LowerReduce};
 HELX_REDUCTION(kMean, MEAN, 4,
                "float32, int32, int64; int8, uint8, int16 per tensor; constant axes")
-HELX_REDUCTION(kSum, SUM, 3,
-               "float32, int32, int64; int8, uint8, int16 per tensor; constant axes")
+HELX_REDUCTION(kSum, SUM, 3, "float32, int32, int64; int8, uint8, int16 per tensor; constant axes")
 HELX_REDUCTION(kReduceProd, REDUCE_PROD, 2, "float32, int32, int64; constant axes")
 HELX_REDUCTION(kReduceMax, REDUCE_MAX, 3,
                "float32, int8, uint8, int16, int32, int64 of one scale; constant axes")

@@ -5,7 +5,7 @@
 namespace helx::engine {
 namespace {
 
-void Check(Preflight& preflight) {
+void CheckReshape(Preflight& preflight) {
   const OperatorView& view = preflight.view();
   if (!CheckArity(preflight, 1, 2, 1)) return;
   const Tensor& input = *view.input(0);
@@ -19,7 +19,7 @@ void Check(Preflight& preflight) {
   }
 }
 
-Lowering Lower(const LowerContext& context) {
+Lowering LowerReshape(const LowerContext& context) {
   const OperatorView& view = context.view;
   Lowering lowering;
   lowering.function = "helx_copy";
@@ -33,11 +33,11 @@ Lowering Lower(const LowerContext& context) {
 
 }  // namespace
 
-#define HELX_VIEW(ENTRY, CODE, VERSION)                                                       \
-  const OperatorEntry ENTRY = {model::BuiltinOperator::CODE, VERSION,                         \
+#define HELX_VIEW(ENTRY, CODE, VERSION)                                                        \
+  const OperatorEntry ENTRY = {model::BuiltinOperator::CODE, VERSION,                          \
                                "any type of whole bytes; costs nothing unless the input is a " \
-                               "constant or a variable",                                      \
-                               Check, Lower};
+                               "constant or a variable",                                       \
+                               CheckReshape, LowerReshape};
 HELX_VIEW(kReshape, RESHAPE, 2)
 HELX_VIEW(kExpandDims, EXPAND_DIMS, 2)
 HELX_VIEW(kSqueeze, SQUEEZE, 2)

@@ -22,7 +22,7 @@ Corners CornersOf(const OperatorView& view) {
   return {false, false};
 }
 
-void Check(Preflight& preflight) {
+void CheckResize(Preflight& preflight) {
   const OperatorView& view = preflight.view();
   if (!CheckArity(preflight, 2, 2, 1)) return;
   const Tensor& input = *view.input(0);
@@ -42,14 +42,12 @@ void Check(Preflight& preflight) {
   }
   if (size.is_constant &&
       IntegerValues(size) != std::vector<int64_t>{output.shape[1], output.shape[2]}) {
-    preflight.Refuse("malformed_model",
-                     "the size is not that of " + model::TensorText(output));
+    preflight.Refuse("malformed_model", "the size is not that of " + model::TensorText(output));
     return;
   }
   const Corners corners = CornersOf(view);
   if (corners.align && corners.half_pixel) {
-    preflight.Refuse("malformed_model",
-                     "align_corners and half_pixel_centers exclude each other");
+    preflight.Refuse("malformed_model", "align_corners and half_pixel_centers exclude each other");
     return;
   }
   if (input.shape[1] > (1 << 20) || input.shape[2] > (1 << 20) || output.shape[1] > (1 << 20) ||
@@ -58,21 +56,21 @@ void Check(Preflight& preflight) {
   }
 }
 
-bool Aligned(bool align, int32_t out) { return align && out > 1; }
+bool AlignsCorners(bool align, int32_t out) { return align && out > 1; }
 
-float Ratio(bool align, int32_t in, int32_t out) {
-  return Aligned(align, out) ? static_cast<float>(in - 1) / static_cast<float>(out - 1)
-                             : static_cast<float>(in) / static_cast<float>(out);
+float ResizeRatio(bool align, int32_t in, int32_t out) {
+  return AlignsCorners(align, out) ? static_cast<float>(in - 1) / static_cast<float>(out - 1)
+                                   : static_cast<float>(in) / static_cast<float>(out);
 }
 
 // The ratio in 1024ths, rounded (ResizeBilinearInteger).
 int32_t FixedRatio(bool align, int32_t in, int32_t out) {
-  const int64_t steps = Aligned(align, out) ? in - 1 : in;
-  const int64_t over = Aligned(align, out) ? out - 1 : out;
+  const int64_t steps = AlignsCorners(align, out) ? in - 1 : in;
+  const int64_t over = AlignsCorners(align, out) ? out - 1 : out;
   return static_cast<int32_t>((1024 * steps + over / 2) / over);
 }
 
-Lowering Lower(const LowerContext& context) {
+Lowering LowerResize(const LowerContext& context) {
   const OperatorView& view = context.view;
   const std::vector<int32_t>& in = view.input(0)->shape;
   const std::vector<int32_t>& out = view.output().shape;
@@ -81,10 +79,17 @@ Lowering Lower(const LowerContext& context) {
   lowering.function = "helx_resize_nearest";
   if (view.op().code == BuiltinOperator::RESIZE_BILINEAR) {
     switch (view.input(0)->type) {
-      case TensorType::INT8: lowering.function = "helx_resize_bilinear_s8"; break;
-      case TensorType::UINT8: lowering.function = "helx_resize_bilinear_u8"; break;
-      case TensorType::INT16: lowering.function = "helx_resize_bilinear_s16"; break;
-      default: lowering.function = "helx_resize_bilinear_f32";
+      case TensorType::INT8:
+        lowering.function = "helx_resize_bilinear_s8";
+        break;
+      case TensorType::UINT8:
+        lowering.function = "helx_resize_bilinear_u8";
+        break;
+      case TensorType::INT16:
+        lowering.function = "helx_resize_bilinear_s16";
+        break;
+      default:
+        lowering.function = "helx_resize_bilinear_f32";
     }
   }
   lowering.params_type = "helx_resize_params";
@@ -99,8 +104,8 @@ Lowering Lower(const LowerContext& context) {
       Field("half_pixel_centers", corners.half_pixel ? 1 : 0),
       Field("scale_h", FixedRatio(corners.align, in[1], out[1])),
       Field("scale_w", FixedRatio(corners.align, in[2], out[2])),
-      FloatField("ratio_h", Ratio(corners.align, in[1], out[1])),
-      FloatField("ratio_w", Ratio(corners.align, in[2], out[2])),
+      FloatField("ratio_h", ResizeRatio(corners.align, in[1], out[1])),
+      FloatField("ratio_w", ResizeRatio(corners.align, in[2], out[2])),
       Field("bytes", ElementBytes(*view.input(0))),
   };
   lowering.arguments = {Argument::Tensor(view.input_number(0)),
@@ -111,9 +116,10 @@ Lowering Lower(const LowerContext& context) {
 }  // namespace
 
 const OperatorEntry kResizeBilinear = {BuiltinOperator::RESIZE_BILINEAR, 4,
-                                       "float32, int8, uint8, int16; output shape known", Check,
-                                       Lower};
+                                       "float32, int8, uint8, int16; output shape known",
+                                       CheckResize, LowerResize};
 const OperatorEntry kResizeNearest = {BuiltinOperator::RESIZE_NEAREST_NEIGHBOR, 4,
-                                      "any type of whole bytes; output shape known", Check, Lower};
+                                      "any type of whole bytes; output shape known", CheckResize,
+                                      LowerResize};
 
 }  // namespace helx::engine

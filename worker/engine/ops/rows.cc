@@ -85,10 +85,10 @@ void CheckSoftmax(Preflight& preflight) {
                  {TensorType::FLOAT32, TensorType::INT8, TensorType::UINT8, TensorType::INT16})) {
     return;
   }
-  const bool typed = input.type == TensorType::INT8
-                         ? CheckType(preflight, "output", output,
-                                     {TensorType::INT8, TensorType::INT16})
-                         : CheckType(preflight, "output", output, {input.type});
+  const bool typed =
+      input.type == TensorType::INT8
+          ? CheckType(preflight, "output", output, {TensorType::INT8, TensorType::INT16})
+          : CheckType(preflight, "output", output, {input.type});
   if (typed && CheckShape(preflight, "output", output, input.shape) &&
       input.type != TensorType::FLOAT32) {
     CheckSoftmaxScaling(preflight);
@@ -97,8 +97,8 @@ void CheckSoftmax(Preflight& preflight) {
 
 void SoftmaxOfInt8(const LowerContext& context, Lowering* lowering) {
   const OperatorView& view = context.view;
-  const std::vector<int32_t> table = *SoftmaxExpTable(
-      static_cast<double>(Beta(view)), static_cast<double>(Scale(*view.input(0))));
+  const std::vector<int32_t> table =
+      *SoftmaxExpTable(static_cast<double>(Beta(view)), static_cast<double>(Scale(*view.input(0))));
   lowering->function =
       view.output().type == TensorType::INT16 ? "helx_softmax_s8_s16" : "helx_softmax_s8";
   lowering->params_type = "helx_softmax_s8_params";
@@ -110,12 +110,14 @@ void SoftmaxOfInt16(const LowerContext& context, Lowering* lowering) {
   const FixedMultiplier fixed = *QuantizeMultiplier(SoftmaxRatio16(context.view));
   lowering->function = "helx_softmax_s16";
   lowering->params_type = "helx_softmax_s16_params";
-  lowering->params.insert(lowering->params.end(), {
-      Field("multiplier", fixed.multiplier),
-      Field("shift", fixed.shift),
-      Field("exp_table", context.ConstantArray("int16_t", ExpTable16())),
-      Field("reciprocal_table", context.ConstantArray("int16_t", ReciprocalTable16())),
-  });
+  lowering->params.insert(
+      lowering->params.end(),
+      {
+          Field("multiplier", fixed.multiplier),
+          Field("shift", fixed.shift),
+          Field("exp_table", context.ConstantArray("int16_t", ExpTable16())),
+          Field("reciprocal_table", context.ConstantArray("int16_t", ReciprocalTable16())),
+      });
 }
 
 void SoftmaxOfUint8(const LowerContext& context, Lowering* lowering) {
@@ -127,11 +129,12 @@ void SoftmaxOfUint8(const LowerContext& context, Lowering* lowering) {
   }
   lowering->function = "helx_softmax_u8";
   lowering->params_type = "helx_softmax_u8_params";
-  lowering->params.insert(lowering->params.end(), {
-      FloatField("output_scale", Scale(view.output())),
-      Field("output_zero_point", ZeroPoint(view.output())),
-      Field("exp_table", context.ConstantArray("float", table)),
-  });
+  lowering->params.insert(lowering->params.end(),
+                          {
+                              FloatField("output_scale", Scale(view.output())),
+                              Field("output_zero_point", ZeroPoint(view.output())),
+                              Field("exp_table", context.ConstantArray("float", table)),
+                          });
 }
 
 Lowering LowerSoftmax(const LowerContext& context) {
@@ -140,9 +143,15 @@ Lowering LowerSoftmax(const LowerContext& context) {
   Lowering lowering;
   lowering.params = RowParams(input);
   switch (input.type) {
-    case TensorType::INT8: SoftmaxOfInt8(context, &lowering); break;
-    case TensorType::INT16: SoftmaxOfInt16(context, &lowering); break;
-    case TensorType::UINT8: SoftmaxOfUint8(context, &lowering); break;
+    case TensorType::INT8:
+      SoftmaxOfInt8(context, &lowering);
+      break;
+    case TensorType::INT16:
+      SoftmaxOfInt16(context, &lowering);
+      break;
+    case TensorType::UINT8:
+      SoftmaxOfUint8(context, &lowering);
+      break;
     default:
       lowering.function = "helx_softmax_f32";
       lowering.params_type = "helx_rows_params";
@@ -203,14 +212,20 @@ void CheckArg(Preflight& preflight) {
   if (squeezed != wanted) CheckShape(preflight, "output", output, expected);
 }
 
-std::string Suffix(TensorType type) {
+std::string RowsSuffix(TensorType type) {
   switch (type) {
-    case TensorType::FLOAT32: return "f32";
-    case TensorType::INT8: return "i8";
-    case TensorType::UINT8: return "u8";
-    case TensorType::INT16: return "i16";
-    case TensorType::INT64: return "i64";
-    default: return "i32";
+    case TensorType::FLOAT32:
+      return "f32";
+    case TensorType::INT8:
+      return "i8";
+    case TensorType::UINT8:
+      return "u8";
+    case TensorType::INT16:
+      return "i16";
+    case TensorType::INT64:
+      return "i64";
+    default:
+      return "i32";
   }
 }
 
@@ -226,7 +241,7 @@ Lowering LowerArg(const LowerContext& context) {
   Lowering lowering;
   lowering.function =
       std::string(view.op().code == BuiltinOperator::ARG_MAX ? "helx_arg_max_" : "helx_arg_min_") +
-      Suffix(input.type) + "_" + Suffix(view.output().type);
+      RowsSuffix(input.type) + "_" + RowsSuffix(view.output().type);
   lowering.params_type = "helx_axis_params";
   lowering.params = AxisParams(input.shape, axis);
   lowering.arguments = InOut(view);
@@ -276,24 +291,25 @@ Lowering LowerCumsum(const LowerContext& context) {
   const auto* options = view.op().options.AsCumsumOptions();
   Lowering lowering;
   lowering.function =
-      "helx_cumsum_" + (input.type == TensorType::INT8 ? "s8" : Suffix(input.type));
+      "helx_cumsum_" + (input.type == TensorType::INT8 ? "s8" : RowsSuffix(input.type));
   lowering.params_type = "helx_cumsum_params";
-  lowering.params = AxisParams(
-      input.shape, *ResolveAxis(IntegerValues(*view.input(1))[0], input.shape.size()));
+  lowering.params =
+      AxisParams(input.shape, *ResolveAxis(IntegerValues(*view.input(1))[0], input.shape.size()));
   lowering.params.push_back(Field("exclusive", options != nullptr && options->exclusive ? 1 : 0));
   lowering.params.push_back(Field("reverse", options != nullptr && options->reverse ? 1 : 0));
   if (input.type == TensorType::INT8) {
     const FixedMultiplier half = *QuantizeMultiplier(0.5);
     const FixedMultiplier fixed = *QuantizeMultiplier(CumsumRatio(view));
-    lowering.params.insert(lowering.params.end(), {
-        Field("left_shift", kCumsumLeftShift),
-        Field("input_zero_point", ZeroPoint(input)),
-        Field("input_multiplier", half.multiplier),
-        Field("input_shift", half.shift),
-        Field("output_zero_point", ZeroPoint(view.output())),
-        Field("output_multiplier", fixed.multiplier),
-        Field("output_shift", fixed.shift),
-    });
+    lowering.params.insert(lowering.params.end(),
+                           {
+                               Field("left_shift", kCumsumLeftShift),
+                               Field("input_zero_point", ZeroPoint(input)),
+                               Field("input_multiplier", half.multiplier),
+                               Field("input_shift", half.shift),
+                               Field("output_zero_point", ZeroPoint(view.output())),
+                               Field("output_multiplier", fixed.multiplier),
+                               Field("output_shift", fixed.shift),
+                           });
   }
   lowering.arguments = InOut(view);
   lowering.aliases = {InPlace(view)};
@@ -302,10 +318,9 @@ Lowering LowerCumsum(const LowerContext& context) {
 
 }  // namespace
 
-const OperatorEntry kSoftmax = {
-    BuiltinOperator::SOFTMAX, 3,
-    "float32; int8 → int8 or int16, rows of at most 4095; int16; uint8", CheckSoftmax,
-    LowerSoftmax};
+const OperatorEntry kSoftmax = {BuiltinOperator::SOFTMAX, 3,
+                                "float32; int8 → int8 or int16, rows of at most 4095; int16; uint8",
+                                CheckSoftmax, LowerSoftmax};
 const OperatorEntry kLogSoftmax = {BuiltinOperator::LOG_SOFTMAX, 2, "float32", CheckFloatRows,
                                    LowerFloatRows};
 const OperatorEntry kL2Normalization = {BuiltinOperator::L2_NORMALIZATION, 2, "float32",

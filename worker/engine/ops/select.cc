@@ -7,9 +7,10 @@
 namespace helx::engine {
 namespace {
 
-constexpr size_t kMaxRank = 6;
+constexpr size_t kSelectMaxRank = 6;
 
-// The three operands walked over the output; neighbouring dimensions merged where all three allow it.
+// The three operands walked over the output; neighbouring dimensions merged where all three allow
+// it.
 struct Walk {
   std::vector<int64_t> size;
   std::vector<int64_t> strides[3];
@@ -64,11 +65,11 @@ std::optional<Walk> WalkOf(const OperatorView& view) {
     merged.size = {1};
     for (auto& strides : merged.strides) strides = {0};
   }
-  if (merged.size.size() > kMaxRank) return std::nullopt;
+  if (merged.size.size() > kSelectMaxRank) return std::nullopt;
   return merged;
 }
 
-void Check(Preflight& preflight) {
+void CheckSelect(Preflight& preflight) {
   const OperatorView& view = preflight.view();
   if (!CheckArity(preflight, 3, 3, 1) ||
       !CheckType(preflight, "condition", *view.input(0), {TensorType::BOOL}) ||
@@ -77,13 +78,13 @@ void Check(Preflight& preflight) {
     return;
   }
   if (!WalkOf(view)) {
-    preflight.Refuse("unsupported_shape",
-                     "the operands do not broadcast to " + model::TensorText(view.output()) +
-                         " within 6 dimensions");
+    preflight.Refuse("unsupported_shape", "the operands do not broadcast to " +
+                                              model::TensorText(view.output()) +
+                                              " within 6 dimensions");
   }
 }
 
-Lowering Lower(const LowerContext& context) {
+Lowering LowerSelect(const LowerContext& context) {
   const OperatorView& view = context.view;
   const Walk walk = *WalkOf(view);
   Lowering lowering;
@@ -106,10 +107,10 @@ Lowering Lower(const LowerContext& context) {
 }  // namespace
 
 const OperatorEntry kSelect = {model::BuiltinOperator::SELECT, 4,
-                               "any type of whole bytes; a vector condition chooses rows", Check,
-                               Lower};
+                               "any type of whole bytes; a vector condition chooses rows",
+                               CheckSelect, LowerSelect};
 const OperatorEntry kSelectV2 = {model::BuiltinOperator::SELECT_V2, 2,
-                                 "any type of whole bytes; broadcast within 6 dimensions", Check,
-                                 Lower};
+                                 "any type of whole bytes; broadcast within 6 dimensions",
+                                 CheckSelect, LowerSelect};
 
 }  // namespace helx::engine

@@ -9,9 +9,9 @@ namespace helx::engine {
 namespace {
 
 Lowering LowerMove(const OperatorView& view, const Move& move) {
-  return InOrder({MoveCall(move, ElementBytes(*view.input(0)),
-                           Argument::Tensor(view.input_number(0)),
-                           Argument::Tensor(view.output_number(0)))});
+  return InOrder(
+      {MoveCall(move, ElementBytes(*view.input(0)), Argument::Tensor(view.input_number(0)),
+                Argument::Tensor(view.output_number(0)))});
 }
 
 // One dimension of a strided slice, resolved against the input.
@@ -25,7 +25,8 @@ struct Range {
 // What the masks of STRIDED_SLICE say about position `i` of its operands.
 bool Bit(int32_t mask, size_t i) { return i < 31 && (mask >> i & 1) != 0; }
 
-// begin, end and stride of one dimension as TensorFlow clamps them; count 0 when nothing is selected.
+// begin, end and stride of one dimension as TensorFlow clamps them; count 0 when nothing is
+// selected.
 Range ResolveRange(int64_t begin, int64_t end, int64_t stride, bool from_start, bool to_end,
                    int64_t size) {
   const int64_t lowest = stride > 0 ? 0 : -1;
@@ -179,10 +180,6 @@ void CheckSlice(Preflight& preflight) {
   }
 }
 
-std::vector<int64_t> Widen(const std::vector<int32_t>& shape) {
-  return std::vector<int64_t>(shape.begin(), shape.end());
-}
-
 Lowering LowerSlice(const LowerContext& context) {
   const OperatorView& view = context.view;
   const Tensor& input = *view.input(0);
@@ -244,8 +241,8 @@ Lowering LowerUpdateSlice(const LowerContext& context) {
   copy.arguments = {Argument::Tensor(view.input_number(0)),
                     Argument::Tensor(view.output_number(0))};
   Call update;
-  update.function = view.input(2)->type == TensorType::INT64 ? "helx_update_slice_i64"
-                                                             : "helx_update_slice_i32";
+  update.function =
+      view.input(2)->type == TensorType::INT64 ? "helx_update_slice_i64" : "helx_update_slice_i32";
   update.params_type = "helx_update_slice_params";
   update.params = {
       Field("rank", static_cast<int64_t>(operand.shape.size())),

@@ -16,12 +16,12 @@ using model::BuiltinOperator;
 
 struct UnaryKind {
   BuiltinOperator code;
-  std::string_view name;      // of the kernels: helx_<name>_<type>
-  std::string_view types;     // without scaling
-  std::string_view quantized; // with scaling
+  std::string_view name;       // of the kernels: helx_<name>_<type>
+  std::string_view types;      // without scaling
+  std::string_view quantized;  // with scaling
 };
 
-constexpr UnaryKind kKinds[] = {
+constexpr UnaryKind kUnaryKinds[] = {
     {BuiltinOperator::ABS, "abs", "f32 i16 i32 ", "s8 u8 s16 "},
     {BuiltinOperator::NEG, "neg", "f32 i32 i64 ", ""},
     {BuiltinOperator::SQRT, "sqrt", "f32 ", ""},
@@ -48,31 +48,39 @@ constexpr UnaryKind kKinds[] = {
     {BuiltinOperator::LOGICAL_NOT, "logical_not", "bool ", ""},
 };
 
-const UnaryKind& KindOf(const OperatorView& view) {
-  return *std::find_if(std::begin(kKinds), std::end(kKinds),
+const UnaryKind& UnaryKindOf(const OperatorView& view) {
+  return *std::find_if(std::begin(kUnaryKinds), std::end(kUnaryKinds),
                        [&](const UnaryKind& kind) { return kind.code == view.op().code; });
 }
 
-std::string Suffix(TensorType type, bool scaled) {
+std::string UnarySuffix(TensorType type, bool scaled) {
   switch (type) {
-    case TensorType::FLOAT32: return "f32";
-    case TensorType::INT8: return scaled ? "s8" : "i8";
-    case TensorType::UINT8: return "u8";
-    case TensorType::INT16: return scaled ? "s16" : "i16";
-    case TensorType::INT32: return "i32";
-    case TensorType::INT64: return "i64";
-    case TensorType::BOOL: return "bool";
-    default: return "none";
+    case TensorType::FLOAT32:
+      return "f32";
+    case TensorType::INT8:
+      return scaled ? "s8" : "i8";
+    case TensorType::UINT8:
+      return "u8";
+    case TensorType::INT16:
+      return scaled ? "s16" : "i16";
+    case TensorType::INT32:
+      return "i32";
+    case TensorType::INT64:
+      return "i64";
+    case TensorType::BOOL:
+      return "bool";
+    default:
+      return "none";
   }
 }
 
-bool Lists(std::string_view types, const std::string& suffix) {
+bool ListsUnary(std::string_view types, const std::string& suffix) {
   return types.find(suffix + " ") != std::string_view::npos;
 }
 
-bool Scaled(const OperatorView& view) {
+bool IsScaledUnary(const OperatorView& view) {
   const Tensor& input = *view.input(0);
-  return Lists(KindOf(view).quantized, Suffix(input.type, true)) &&
+  return ListsUnary(UnaryKindOf(view).quantized, UnarySuffix(input.type, true)) &&
          (input.type != TensorType::INT16 || input.quantization.present());
 }
 
@@ -86,28 +94,33 @@ bool Approximate(const OperatorView& view) {
   return options != nullptr && options->approximate;
 }
 
-// Scales are divided in single precision here (leaky_relu_common.cc, activations_common.cc, elementwise.cc).
-double Ratio(const OperatorView& view) {
+// Scales are divided in single precision here (leaky_relu_common.cc, activations_common.cc,
+// elementwise.cc).
+double UnaryRatio(const OperatorView& view) {
   return static_cast<double>(Scale(*view.input(0)) / Scale(view.output()));
 }
 
 double AlphaRatio(const OperatorView& view) {
-  return static_cast<double>(Scale(*view.input(0)) * std::fabs(Alpha(view)) /
-                             Scale(view.output()));
+  return static_cast<double>(Scale(*view.input(0)) * std::fabs(Alpha(view)) / Scale(view.output()));
 }
 
 // The interval of a clamping activation.
 FloatRange ClampRange(BuiltinOperator code) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   switch (code) {
-    case BuiltinOperator::RELU6: return {0.0f, 6.0f};
-    case BuiltinOperator::RELU_N1_TO_1: return {-1.0f, 1.0f};
-    case BuiltinOperator::RELU_0_TO_1: return {0.0f, 1.0f};
-    default: return {0.0f, kInfinity};
+    case BuiltinOperator::RELU6:
+      return {0.0f, 6.0f};
+    case BuiltinOperator::RELU_N1_TO_1:
+      return {-1.0f, 1.0f};
+    case BuiltinOperator::RELU_0_TO_1:
+      return {0.0f, 1.0f};
+    default:
+      return {0.0f, kInfinity};
   }
 }
 
-// TFLite's quantised RELU6 compares with 6 on the input's scale and does not rescale (activations.cc).
+// TFLite's quantised RELU6 compares with 6 on the input's scale and does not rescale
+// (activations.cc).
 bool ComparesOnInputScale(const OperatorView& view) {
   return view.op().code == BuiltinOperator::RELU6;
 }
@@ -118,16 +131,16 @@ IntegerRange QuantizedClamp(const OperatorView& view) {
   const IntegerRange storage = *StorageRange(reference.type);
   auto quantised = [&](float value) {
     const float steps = std::round(value / Scale(reference));
-    return static_cast<int32_t>(std::clamp<double>(static_cast<double>(steps) + ZeroPoint(reference),
-                                                   storage.lowest, storage.highest));
+    return static_cast<int32_t>(std::clamp<double>(
+        static_cast<double>(steps) + ZeroPoint(reference), storage.lowest, storage.highest));
   };
   return {quantised(range.lowest),
           std::isinf(range.highest) ? storage.highest : quantised(range.highest)};
 }
 
-bool IsClamp(const OperatorView& view) { return KindOf(view).name == "clamp"; }
+bool IsClamp(const OperatorView& view) { return UnaryKindOf(view).name == "clamp"; }
 
-bool CheckScaling(Preflight& preflight) {
+bool CheckUnaryScaling(Preflight& preflight) {
   const OperatorView& view = preflight.view();
   const Tensor& input = *view.input(0);
   const Tensor& output = view.output();
@@ -140,26 +153,28 @@ bool CheckScaling(Preflight& preflight) {
   }
   switch (view.op().code) {
     case BuiltinOperator::TANH:
-    case BuiltinOperator::LOGISTIC: return CheckSigmoid(preflight);
+    case BuiltinOperator::LOGISTIC:
+      return CheckSigmoid(preflight);
     case BuiltinOperator::LEAKY_RELU:
-      return CheckMultiplier(preflight, "output", Ratio(view)) &&
+      return CheckMultiplier(preflight, "output", UnaryRatio(view)) &&
              CheckMultiplier(preflight, "negative output", AlphaRatio(view));
     case BuiltinOperator::RSQRT:
       return CheckMultiplier(preflight, "output",
                              1.0 / static_cast<double>(std::sqrt(Scale(input)) * Scale(output)));
-    default: return CheckMultiplier(preflight, "output", Ratio(view));
+    default:
+      return CheckMultiplier(preflight, "output", UnaryRatio(view));
   }
 }
 
-void Check(Preflight& preflight) {
+void CheckUnary(Preflight& preflight) {
   const OperatorView& view = preflight.view();
   if (!CheckArity(preflight, 1, 1, 1)) return;
   const Tensor& input = *view.input(0);
   if (!CheckLike(preflight, input, view.output())) return;
-  const UnaryKind& kind = KindOf(view);
-  if (Scaled(view)) {
-    CheckScaling(preflight);
-  } else if (!Lists(kind.types, Suffix(input.type, false))) {
+  const UnaryKind& kind = UnaryKindOf(view);
+  if (IsScaledUnary(view)) {
+    CheckUnaryScaling(preflight);
+  } else if (!ListsUnary(kind.types, UnarySuffix(input.type, false))) {
     preflight.Refuse("unsupported_dtype",
                      Describe(preflight, "input", input) + " is not supported; kernels are " +
                          std::string(kind.types) + std::string(kind.quantized));
@@ -223,7 +238,7 @@ int32_t LeakyRelu(const OperatorView& view, int32_t x) {
   const int32_t value = x - ZeroPoint(*view.input(0));
   int32_t y = 0;
   if (value >= 0) {
-    y = Requantize(value, *QuantizeMultiplier(Ratio(view)));
+    y = Requantize(value, *QuantizeMultiplier(UnaryRatio(view)));
   } else {
     y = Requantize(value, *QuantizeMultiplier(AlphaRatio(view)));
     if (Alpha(view) < 0) y = -y;
@@ -237,11 +252,12 @@ int32_t Abs(const OperatorView& view, int32_t x) {
   const IntegerRange range = *StorageRange(view.output().type);
   const int32_t y = Scale(*view.input(0)) == Scale(view.output())
                         ? value
-                        : Requantize(value, *QuantizeMultiplier(Ratio(view)));
+                        : Requantize(value, *QuantizeMultiplier(UnaryRatio(view)));
   return std::clamp(y + ZeroPoint(view.output()), range.lowest, range.highest);
 }
 
-// Rsqrt is only defined above the zero point; at and below it the largest value stands for infinity.
+// Rsqrt is only defined above the zero point; at and below it the largest value stands for
+// infinity.
 int32_t Rsqrt(const OperatorView& view, int32_t x) {
   constexpr int kShift = 20;
   const int32_t value = x - ZeroPoint(*view.input(0));
@@ -259,36 +275,48 @@ int32_t Clamp(const OperatorView& view, int32_t x) {
   const IntegerRange range = QuantizedClamp(view);
   if (ComparesOnInputScale(view)) return std::clamp(x, range.lowest, range.highest);
   const int32_t y =
-      Requantize(x - ZeroPoint(*view.input(0)), *QuantizeMultiplier(Ratio(view)));
+      Requantize(x - ZeroPoint(*view.input(0)), *QuantizeMultiplier(UnaryRatio(view)));
   return std::clamp(y + ZeroPoint(view.output()), range.lowest, range.highest);
 }
 
 int32_t EightBit(const OperatorView& view, int32_t x) {
   switch (view.op().code) {
-    case BuiltinOperator::ABS: return Abs(view, x);
-    case BuiltinOperator::RSQRT: return Rsqrt(view, x);
+    case BuiltinOperator::ABS:
+      return Abs(view, x);
+    case BuiltinOperator::RSQRT:
+      return Rsqrt(view, x);
     case BuiltinOperator::TANH:
-    case BuiltinOperator::LOGISTIC: return EightBitSigmoid(view, x);
-    case BuiltinOperator::HARD_SWISH: return HardSwish(view, x);
-    case BuiltinOperator::LEAKY_RELU: return LeakyRelu(view, x);
-    case BuiltinOperator::EXP: return Tabulated(view, x, [](float v) { return std::exp(v); });
-    case BuiltinOperator::LOG: return Tabulated(view, x, [](float v) { return std::log(v); });
+    case BuiltinOperator::LOGISTIC:
+      return EightBitSigmoid(view, x);
+    case BuiltinOperator::HARD_SWISH:
+      return HardSwish(view, x);
+    case BuiltinOperator::LEAKY_RELU:
+      return LeakyRelu(view, x);
+    case BuiltinOperator::EXP:
+      return Tabulated(view, x, [](float v) { return std::exp(v); });
+    case BuiltinOperator::LOG:
+      return Tabulated(view, x, [](float v) { return std::log(v); });
     case BuiltinOperator::ELU:
       return Tabulated(view, x, [](float v) { return v < 0.0f ? std::exp(v) - 1.0f : v; });
     case BuiltinOperator::GELU:
-      return Approximate(view) ? Tabulated(view, x, [](float v) {
-        return 0.5f * v *
-               (1.0f + std::tanh(0.7978845608028654f * (v + 0.044715f * v * v * v)));
-      }) : Tabulated(view, x, [](float v) {
-        return 0.5f * v * std::erfc(v * -0.70710678118654752440f);
-      });
-    default: return Clamp(view, x);
+      return Approximate(view) ? Tabulated(view, x,
+                                           [](float v) {
+                                             return 0.5f * v *
+                                                    (1.0f + std::tanh(0.7978845608028654f *
+                                                                      (v + 0.044715f * v * v * v)));
+                                           })
+                               : Tabulated(view, x, [](float v) {
+                                   return 0.5f * v * std::erfc(v * -0.70710678118654752440f);
+                                 });
+    default:
+      return Clamp(view, x);
   }
 }
 
 // LEAKY_RELU, ABS and the clamps of int16.
 Call SixteenBit(const OperatorView& view) {
-  const FixedMultiplier fixed = *QuantizeMultiplier(ComparesOnInputScale(view) ? 1.0 : Ratio(view));
+  const FixedMultiplier fixed =
+      *QuantizeMultiplier(ComparesOnInputScale(view) ? 1.0 : UnaryRatio(view));
   FixedMultiplier negative = fixed;
   IntegerRange range = *StorageRange(TensorType::INT16);
   if (view.op().code == BuiltinOperator::LEAKY_RELU) {
@@ -314,30 +342,31 @@ Call SixteenBit(const OperatorView& view) {
   return call;
 }
 
-Lowering Lower(const LowerContext& context) {
+Lowering LowerUnary(const LowerContext& context) {
   const OperatorView& view = context.view;
   const Tensor& input = *view.input(0);
   const Argument from = Argument::Tensor(view.input_number(0));
   const Argument to = Argument::Tensor(view.output_number(0));
   Call call;
-  if (Scaled(view) && ElementBytes(input) == 1) {
-    call = LookupCall(context, input, [&](int32_t x) { return EightBit(view, x); }, from, to);
-  } else if (Scaled(view)) {
-    const bool sigmoid = view.op().code == BuiltinOperator::TANH ||
-                         view.op().code == BuiltinOperator::LOGISTIC;
+  if (IsScaledUnary(view) && ElementBytes(input) == 1) {
+    call = LookupCall(
+        context, input, [&](int32_t x) { return EightBit(view, x); }, from, to);
+  } else if (IsScaledUnary(view)) {
+    const bool sigmoid =
+        view.op().code == BuiltinOperator::TANH || view.op().code == BuiltinOperator::LOGISTIC;
     call = sigmoid ? SixteenBitSigmoid(context) : SixteenBit(view);
   } else {
-    const UnaryKind& kind = KindOf(view);
+    const UnaryKind& kind = UnaryKindOf(view);
     call.function = "helx_" + std::string(kind.name);
-    if (input.type != TensorType::BOOL) call.function += "_" + Suffix(input.type, false);
+    if (input.type != TensorType::BOOL) call.function += "_" + UnarySuffix(input.type, false);
     call.params_type = "helx_count_params";
     call.params = {Field("count", model::ElementCount(input))};
     if (input.type == TensorType::FLOAT32) {
       const FloatRange range = ClampRange(view.op().code);
       call.params_type = "helx_unary_f32_params";
-      call.params.push_back(FloatField(
-          "alpha", view.op().code == BuiltinOperator::GELU ? (Approximate(view) ? 1.0f : 0.0f)
-                                                           : Alpha(view)));
+      call.params.push_back(FloatField("alpha", view.op().code == BuiltinOperator::GELU
+                                                    ? (Approximate(view) ? 1.0f : 0.0f)
+                                                    : Alpha(view)));
       call.params.push_back(FloatField("lowest", range.lowest));
       call.params.push_back(FloatField("highest", std::isinf(range.highest)
                                                       ? std::numeric_limits<float>::max()
@@ -353,7 +382,7 @@ Lowering Lower(const LowerContext& context) {
 }  // namespace
 
 #define HELX_UNARY_ENTRY(ENTRY, CODE, VERSION, SUPPORT) \
-  const OperatorEntry ENTRY = {BuiltinOperator::CODE, VERSION, SUPPORT, Check, Lower};
+  const OperatorEntry ENTRY = {BuiltinOperator::CODE, VERSION, SUPPORT, CheckUnary, LowerUnary};
 
 HELX_UNARY_ENTRY(kAbs, ABS, 5, "float32, int16, int32; int8, uint8, int16 per tensor")
 HELX_UNARY_ENTRY(kNeg, NEG, 1, "float32, int32, int64")

@@ -4,7 +4,7 @@ namespace helx::engine {
 namespace {
 
 // helx_channel_s16.
-struct Channel {
+struct WideChannel {
   int64_t bias;
   int32_t multiplier;
   int32_t shift;
@@ -30,7 +30,7 @@ std::string WideChannels(const LowerContext& context, const Tensor* bias,
                          const std::vector<double>& ratios, bool narrow) {
   const std::vector<int64_t> biases =
       bias == nullptr ? std::vector<int64_t>(ratios.size(), 0) : IntegerValues(*bias);
-  std::vector<Channel> channels;
+  std::vector<WideChannel> channels;
   for (size_t c = 0; c < ratios.size(); ++c) {
     const FixedMultiplier fixed = *QuantizeMultiplier(ratios[c]);
     const WideMultiplier wide = Widened(fixed);

@@ -290,7 +290,7 @@ std::string FakeServer::address() const { return "127.0.0.1:" + std::to_string(s
 
 std::shared_ptr<Connection> FakeServer::Connect() {
   ConnectionOptions options;
-  options.endpoint = {address(), "the test", false};
+  options.endpoint = {address(), "the test", false, {}};
   options.retry_window = std::chrono::milliseconds(2000);
   auto connection = Connection::Open(std::move(options));
   return connection.ok() ? *connection : nullptr;

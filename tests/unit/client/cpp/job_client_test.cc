@@ -121,7 +121,7 @@ TEST(Connect, AddressWithoutServerIsUnreachable) {
     address = gone.address();
   }
   ConnectionOptions options;
-  options.endpoint = {address, "--server", false};
+  options.endpoint = {address, "--server", false, {}};
   const auto begin = std::chrono::steady_clock::now();
   const auto connection = Connection::Open(std::move(options));
   EXPECT_TRUE(IsUnreachable(connection.status()));

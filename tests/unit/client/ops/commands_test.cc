@@ -2,6 +2,7 @@
 #include "client/ops/commands.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -137,6 +138,7 @@ TEST_F(Commands, LowerRunDescribe) {
   const std::string out = folder_ + "/out";
   EXPECT_EQ(LowerCommand({folder, "--capability", "wai.neural.mlp", "--out", out}), kMet);
   EXPECT_EQ(LowerCommand({folder, "--capability", "wai.neural.mlp"}), kUsage);
+  EXPECT_EQ(LowerCommand({folder, "--capability", "wai.neural.mlp", "--out", ""}), kUsage);
   CaptureStdout();
   EXPECT_EQ(DescribeCommand({out + "/net.whg1"}), kMet);
   EXPECT_NE(GetCapturedStdout().find("2 clamp 1 -> 3x1x1 y [0, 255]"), std::string::npos);
@@ -168,6 +170,43 @@ TEST_F(Commands, VectorsRoundTrip) {
   EXPECT_NE(GetCapturedStderr().find("vectors/add.jsonl:1: "), std::string::npos);
   EXPECT_EQ(VerifyVectors({folder_ + "/none"}), kUsage);
   EXPECT_EQ(VerifyVectors({}), kUsage);
+  EXPECT_EQ(VerifyVectors({""}), kUsage);
+  EXPECT_EQ(GenerateVectors({""}), kUsage);
+}
+
+// What may stand in a set's or the corpus's folder in place of a file: one error that names it, and
+// no read that does not end.
+TEST_F(Commands, FoldersWithOtherThingsThanFiles) {
+  namespace fs = std::filesystem;
+  const std::string set = SetFolder("mlp_a");
+  const Words words = {set, "--capability", "wai.neural.mlp"};
+  const std::string member = set + "/net.whm";
+  const auto refused = [&](const std::string& what) {
+    CaptureStderr();
+    const int status = BoundsCommand(words);
+    const std::string text = GetCapturedStderr();
+    EXPECT_EQ(status, kUsage) << text;
+    EXPECT_NE(text.find(what), std::string::npos) << text;
+    EXPECT_EQ(text.find('\n'), text.size() - 1) << text;
+  };
+  fs::create_directory_symlink(set, set + "/loop");
+  refused("loop: a link to a folder");
+  fs::remove(set + "/loop");
+  ASSERT_EQ(mkfifo((set + "/pipe").c_str(), 0600), 0);
+  refused("pipe: neither a file nor a folder");
+  fs::remove(set + "/pipe");
+  fs::create_symlink("nothing", set + "/dangling");
+  refused("dangling: No such file");
+  fs::remove(set + "/dangling");
+  // A link to a file is that file.
+  fs::rename(member, folder_ + "/elsewhere");
+  fs::create_symlink(folder_ + "/elsewhere", member);
+  EXPECT_EQ(BoundsCommand(words), kMet);
+  fs::remove(member);
+  // The lowering, not the reader, says what a set lacks: here its one member, then a folder's.
+  EXPECT_EQ(BoundsCommand(words), kLoweringRefuses);
+  Write("mlp_a/net.whm/net.whm", "{}\n");
+  EXPECT_EQ(BoundsCommand(words), kLoweringRefuses);
 }
 
 TEST(Arguments, WordsOptionsAndPairs) {

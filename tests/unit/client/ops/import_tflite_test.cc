@@ -47,7 +47,7 @@ model::Model ReadModelFile(const std::string& path) {
 
 // int8 bytes of an NHWC (or [1,N]) tensor as a planar one.
 Tensor Planar(const std::string& bytes, const Shape& shape) {
-  Tensor tensor{shape, std::vector<int64_t>(shape.elements())};
+  Tensor tensor{shape, Elements(shape.elements())};
   for (int64_t c = 0; c < shape.c; ++c) {
     for (int64_t at = 0; at < shape.h * shape.w; ++at) {
       tensor.data[c * shape.h * shape.w + at] = static_cast<int8_t>(bytes[at * shape.c + c]);

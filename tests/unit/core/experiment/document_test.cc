@@ -112,6 +112,17 @@ TEST(Document, RunsMergeMappingsAndReplaceTensorIoWhole) {
   EXPECT_TRUE(c.tensor_io->comparison.nan_match_both);
 }
 
+TEST(Document, PlacementsMergePartByPart) {
+  const auto experiment = Parse(std::string(kHead) +
+                                "defaults: {placement: {weights: DDR, arena: SRAM}}\n"
+                                "runs: [{name: a}, {name: b, placement: {arena: DTCM}}]\n");
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  EXPECT_EQ(experiment->jobs[0].placement, (PlacementEntry{"", "DDR", "SRAM"}));
+  EXPECT_EQ(experiment->jobs[1].placement, (PlacementEntry{"", "DDR", "DTCM"}));
+  EXPECT_EQ(CodeOf(std::string(kHead) + "defaults: {placement: {arena: \"D TCM\"}}\n"), "not_allowed");
+  EXPECT_EQ(CodeOf(std::string(kHead) + "defaults: {placement: {scratch: DTCM}}\n"), "unknown_key");
+}
+
 TEST(Document, BundlePaths) {
   const auto one = Parse("name: exp\nmodel: [sub/a.int8.tflite]\n");
   ASSERT_TRUE(one.ok()) << one.status();
@@ -306,6 +317,7 @@ TEST(SaveExperiment, ParsesToAnEqualExperiment) {
   for (const std::string& yaml : std::vector<std::string>{
            std::string(kHead), WithPolicy(policy), WithPolicy("      {}\n"),
            "name: exp\nmodel: [a.tflite]\ndefaults: {warmup: 3, fvp: {enabled: false}}\n",
+           "name: exp\nmodel: a\ndefaults: {placement: {code: BRAM, arena: DTCM}}\n",
            "name: exp\nmodel: [a.tflite, b]\ndefaults: {state: carry}\nruns: [{name: x}, {name: z, "
            "samples: 1000, fvp: {tensor_io: {}}}]\n",
            WithPolicy("      input_sequence: [" + set + ", " + set + "]\n",
@@ -342,6 +354,24 @@ TEST(JobDocument, ADiagnosticJobSaysSo) {
   const auto parsed = ParseJobDocument(*CanonicalJson(JobDocument(job, model)));
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   EXPECT_TRUE(parsed->job.probe);
+}
+
+TEST(JobDocument, OnlyAPlacedJobSaysWhere) {
+  JobEntry job = Parse(kHead)->jobs[0];
+  const Digest model = DigestOf(std::string_view("m"));
+  EXPECT_FALSE(JobDocument(job, model).contains("placement"));
+  job.placement.weights = "ITCM";
+  const Json document = JobDocument(job, model);
+  EXPECT_EQ(document["placement"], (Json{{"weights", "ITCM"}}));
+  const auto parsed = ParseJobDocument(*CanonicalJson(document));
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(parsed->job.placement, job.placement);
+  for (const Json& wrong : {Json{{"weights", ""}}, Json{{"weights", "a b"}}, Json::object(),
+                            Json{{"stack", "DTCM"}}, Json("ITCM")}) {
+    Json changed = document;
+    changed["placement"] = wrong;
+    EXPECT_FALSE(ParseJobDocument(*CanonicalJson(changed)).ok()) << wrong;
+  }
 }
 
 TEST(JobDocument, RefusesUnknownMembersAndOtherSpellings) {

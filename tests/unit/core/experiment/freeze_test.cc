@@ -120,6 +120,18 @@ TEST(Keys, ChangeOnlyWithWhatMatters) {
   changed.probe = true;
   EXPECT_NE(keys(changed).first, keys(base).first) << "a diagnostic build is another image";
   EXPECT_EQ(*changed.tensors.DigestHex(), *base.tensors.DigestHex());
+  changed = base;
+  changed.placement.arena = "DTCM";
+  EXPECT_NE(keys(changed).first, keys(base).first);
+}
+
+TEST(Freeze, CarriesThePlacement) {
+  ParsedJobDocument document = ExplicitDocument();
+  EXPECT_EQ(Freeze(document, Facts(), One)->Canonical()->find("placement"), std::string::npos);
+  document.job.placement.arena = "DTCM";
+  const std::string text = *Freeze(document, Facts(), One)->Canonical();
+  EXPECT_THAT(text, HasSubstr(R"("placement":{"arena":"DTCM"})"));
+  EXPECT_EQ(FrozenRequest::Parse(text)->placement, document.job.placement);
 }
 
 // Requests that are not diagnostic are spelled as they were before there were any.

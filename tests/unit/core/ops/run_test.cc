@@ -57,6 +57,12 @@ i128 TransposeSum(const Params& p, const Tensor& x, int64_t o, int64_t oy, int64
   return sum;
 }
 
+constexpr ElementType kTypes[] = {ElementType::kI8, ElementType::kI16, ElementType::kI32,
+                                  ElementType::kI64};
+
+// The least value above a type's.
+i128 Limit(ElementType type) { return static_cast<i128>(1) << (8 * ElementBytes(type) - 1); }
+
 // Every path of the convolutions (16-bit pairs, int16, int32 and int64 lanes; by columns, by rows
 // and by planes) against the formula: ranges and group sizes on both sides of each choice.
 TEST(Run, ConvolutionsEqualTheFormula) {
@@ -108,6 +114,11 @@ TEST(Run, ConvolutionsEqualTheFormula) {
     const auto outcome = instance.Decode({x});
     if (!outcome.ok()) continue;
     const Tensor& y = outcome.value()[0];
+    for (const ElementType type : kTypes) {
+      if (magnitude >= Limit(type)) continue;
+      const auto packed = instance.DecodePacked({Pack(x, type)});
+      ASSERT_TRUE(packed.ok() && Unpack(packed.value()[0]) == y) << "round " << round;
+    }
     size_t at = 0;
     for (int64_t o = 0; o < y.shape.c; ++o) {
       for (int64_t oy = 0; oy < y.shape.h; ++oy) {
@@ -120,6 +131,125 @@ TEST(Run, ConvolutionsEqualTheFormula) {
     ++checked;
   }
   EXPECT_GT(checked, 300);
+}
+
+// Convolutions whose inputs do not fit the nearest cache, so that their positions are computed in
+// several passes; the first three are of one tap.
+TEST(Run, LargeConvolutionsEqualTheFormula) {
+  struct Case {
+    int64_t cin, cout, groups, kernel, stride, height, width;
+  };
+  std::mt19937_64 random(6);
+  for (const Case& c : {Case{600, 7, 1, 1, 1, 7, 7}, Case{129, 13, 1, 1, 1, 9, 9},
+                        Case{3, 5, 1, 1, 2, 2, 41}, Case{130, 6, 1, 3, 1, 8, 8},
+                        Case{70, 8, 2, 3, 2, 17, 17}, Case{2, 4, 2, 3, 1, 60, 60}}) {
+    Params p;
+    p.cin = c.cin;
+    p.cout = c.cout;
+    p.groups = c.groups;
+    p.kh = p.kw = c.kernel;
+    p.sh = p.sw = c.stride;
+    p.pt = p.pl = c.kernel / 2;
+    p.mult = {1};
+    p.post_bias = {0};
+    p.shift = {0};
+    p.bias.assign(c.cout, 5);
+    const int64_t count = c.cin / c.groups * c.cout * c.kernel * c.kernel;
+    const Tensor w = RandomTensor({count, 1, 1}, -128, 127, &random);
+    p.w.assign(w.data.begin(), w.data.end());
+    Graph graph;
+    graph.max_elems = 1 << 16;
+    graph.inputs = {FixedInput({c.cin, c.height, c.width}, -128, 127)};
+    graph.outputs = {AddNode(&graph, Op::kConv, {0}, p)};
+    const Result<PlannedGraph> loaded = LoadWhg1(WriteWhg1(graph));
+    ASSERT_TRUE(loaded.ok()) << loaded.refusal().Text();
+    const Tensor x = RandomTensor({c.cin, c.height, c.width}, -128, 127, &random);
+    const auto y = Instance(&loaded.value()).Decode({x});
+    const auto packed = Instance(&loaded.value()).DecodePacked({Pack(x, ElementType::kI8)});
+    ASSERT_TRUE(y.ok() && packed.ok());
+    EXPECT_TRUE(Unpack(packed.value()[0]) == y.value()[0]);
+    const Shape& out = y.value()[0].shape;
+    for (int64_t at = 0; at < out.elements(); ++at) {
+      const int64_t o = at / (out.h * out.w);
+      ASSERT_TRUE(ConvSum(p, x, o, at / out.w % out.h, at % out.w) == y.value()[0].data[at])
+          << c.cin << " channels, element " << at;
+    }
+  }
+}
+
+// An element just outside the declared range, wherever it stands, in every type that holds it.
+TEST(Run, FindsAnElementOutsideItsRange) {
+  Graph graph;
+  graph.inputs = {FixedInput({1, 1, 37}, -100, 100)};
+  graph.outputs = {AddNode(&graph, Op::kRescale, {0}, RequantParams(Rounding::kFloor, 1, 0, 0))};
+  const Result<PlannedGraph> loaded = LoadWhg1(WriteWhg1(graph));
+  ASSERT_TRUE(loaded.ok());
+  Instance instance(&loaded.value());
+  Tensor x{{1, 1, 37}, Elements(37, 100)};
+  for (const int64_t outside : {-101, 101}) {
+    for (size_t at = 0; at < x.data.size(); ++at) {
+      x.data[at] = outside;
+      EXPECT_EQ(instance.Decode({x}).refusal().code, Code::kRange) << at;
+      for (const ElementType type : kTypes) {
+        EXPECT_EQ(instance.DecodePacked({Pack(x, type)}).refusal().code, Code::kRange) << at;
+      }
+      x.data[at] = -100;
+      for (const ElementType type : kTypes) {
+        EXPECT_TRUE(instance.DecodePacked({Pack(x, type)}).ok()) << at;
+      }
+    }
+  }
+  PackedTensor short_tensor = Pack(x, ElementType::kI16);
+  short_tensor.bytes.pop_back();
+  EXPECT_EQ(instance.DecodePacked({short_tensor}).refusal().code, Code::kInputs);
+  short_tensor.bytes.pop_back();
+  EXPECT_EQ(instance.DecodePacked({short_tensor}).refusal().code, Code::kInputs);
+}
+
+// Convolutions that follow one another, values with several readers, a state and an input that are
+// outputs: packed decodes give what wide ones give, decode after decode.
+TEST(Run, PackedDecodesEqualWideOnes) {
+  const auto conv = [](int64_t cin, int64_t cout, int64_t weight, int64_t shift) {
+    Params p = RequantParams(Rounding::kHalfUp, 1, shift, 0);
+    p.cin = cin;
+    p.cout = cout;
+    p.kh = p.kw = 3;
+    p.pt = p.pb = p.pl = p.pr = 1;
+    p.bias.assign(cout, 3);
+    for (int64_t i = 0; i < cin * cout * 9; ++i) {
+      p.w.push_back(static_cast<int32_t>((i * 5 % 11 - 5) * weight));
+    }
+    return p;
+  };
+  Graph graph;
+  graph.inputs = {FixedInput({2, 6, 6}, -128, 127),
+                  StateInput({3, 6, 6}, -500, 500, std::vector<int64_t>(3 * 36, 7))};
+  const uint32_t first = AddNode(&graph, Op::kConv, {0}, conv(2, 3, 1, 7));      // int8
+  const uint32_t second = AddNode(&graph, Op::kConv, {first}, conv(3, 3, 9, 0));   // int32
+  const uint32_t third = AddNode(&graph, Op::kConv, {second}, conv(3, 3, 1, 12));  // int16
+  const uint32_t sum = AddNode(&graph, Op::kAdd, {third, 1}, Params());
+  Params limits;
+  limits.lo = -500;
+  limits.hi = 500;
+  const uint32_t next = AddNode(&graph, Op::kClamp, {sum}, limits);
+  graph.outputs = {first, third, third, 1, 0, next};
+  graph.updates = {next};
+  const Result<PlannedGraph> loaded = LoadWhg1(WriteWhg1(graph));
+  ASSERT_TRUE(loaded.ok()) << loaded.refusal().Text();
+  Instance wide(&loaded.value());
+  Instance packed(&loaded.value());
+  std::mt19937_64 random(7);
+  for (int decode = 0; decode < 4; ++decode) {
+    const Tensor x = RandomTensor({2, 6, 6}, -128, 127, &random);
+    const auto expected = wide.Decode({x});
+    const auto outputs = packed.DecodePacked({Pack(x, kTypes[decode])});
+    ASSERT_TRUE(expected.ok() && outputs.ok());
+    for (size_t i = 0; i < expected.value().size(); ++i) {
+      EXPECT_TRUE(Unpack(outputs.value()[i]) == expected.value()[i]) << i << " of " << decode;
+    }
+    EXPECT_EQ(outputs.value()[0].type, ElementType::kI8);
+    EXPECT_EQ(outputs.value()[5].type, ElementType::kI16);
+  }
 }
 
 // Both paths of a rescale, in 128 bits and in 64-bit lanes, against section 2.4: multipliers and
@@ -213,12 +343,12 @@ TEST(Run, ValuesInsideAndTheirRelease) {
   const Tensor x{{1, 1, 2}, {-9, 1}};
   const auto outputs = instance.Decode({x});
   ASSERT_TRUE(outputs.ok());
-  EXPECT_EQ(outputs.value()[0].data, (std::vector<int64_t>{-3, 2}));
+  EXPECT_EQ(outputs.value()[0].data, (Elements{-3, 2}));
   EXPECT_EQ(outputs.value()[1], x);
-  EXPECT_EQ(outputs.value()[2].data, (std::vector<int64_t>{-3, 2}));
+  EXPECT_EQ(outputs.value()[2].data, (Elements{-3, 2}));
   const auto inside = instance.DecodeValues({x}, {doubled});
   ASSERT_TRUE(inside.ok());
-  EXPECT_EQ(inside.value()[0].data, (std::vector<int64_t>{-18, 2}));
+  EXPECT_EQ(inside.value()[0].data, (Elements{-18, 2}));
 }
 
 TEST(Run, InstancesShareNoState) {
@@ -243,7 +373,7 @@ TEST(Run, MalformedTensorsAreRefusedBeforeAnythingElse) {
   ASSERT_TRUE(loaded.ok());
   Instance instance(&loaded.value());
   const auto code = [&](const Shape& shape, size_t count) {
-    const auto outcome = instance.Decode({Tensor{shape, std::vector<int64_t>(count, 1000)}});
+    const auto outcome = instance.Decode({Tensor{shape, Elements(count, 1000)}});
     return outcome.ok() ? "ok" : std::string(CodeName(outcome.refusal().code));
   };
   EXPECT_EQ(code({0, 1, 1}, 0), "inputs");
@@ -299,12 +429,12 @@ TEST(Run, NormsByHand) {
   const Result<PlannedGraph> l2 = LoadWhg1(WriteWhg1(BaseCase(Op::kL2norm).Build()));
   ASSERT_TRUE(l2.ok());
   EXPECT_EQ(Instance(&l2.value()).Decode({Tensor{{2, 1, 1}, {3, 4}}}).value()[0].data,
-            (std::vector<int64_t>{154, 205}));
+            (Elements{154, 205}));
   // layernorm_c of (1, 4): s 5; d -3, 3; ss 18; D = floor(sqrt(9 + 1)) = 3; -3*256/3.
   const Result<PlannedGraph> norm = LoadWhg1(WriteWhg1(BaseCase(Op::kLayernormC).Build()));
   ASSERT_TRUE(norm.ok());
   EXPECT_EQ(Instance(&norm.value()).Decode({Tensor{{2, 1, 1}, {1, 4}}}).value()[0].data,
-            (std::vector<int64_t>{-256, 256}));
+            (Elements{-256, 256}));
 }
 
 TEST(Run, IgdnByHand) {
@@ -317,7 +447,7 @@ TEST(Run, IgdnByHand) {
   ASSERT_TRUE(loaded.ok());
   // x = (-3, 5): n0 = 10 + 3 + 10 = 23, n1 = 20 + 9 + 20 = 49; -69/2 half up, 245/2 half up.
   EXPECT_EQ(Instance(&loaded.value()).Decode({Tensor{{2, 1, 1}, {-3, 5}}}).value()[0].data,
-            (std::vector<int64_t>{-34, 123}));
+            (Elements{-34, 123}));
 }
 
 TEST(Run, MovesByHand) {

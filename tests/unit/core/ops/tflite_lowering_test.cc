@@ -227,7 +227,7 @@ TEST(TfliteInt8, RunsTheFormula) {
   // 3 (x - 5) + 100 - 7, clamped: x = -128, 0, 5, 127.
   EXPECT_EQ(
       Instance(&loaded.value()).Decode({Tensor{{1, 2, 2}, {-128, 0, 5, 127}}}).value()[0].data,
-      (std::vector<int64_t>{-128, 78, 93, 127}));
+      (Elements{-128, 78, 93, 127}));
 }
 
 TEST(TfliteInt8, Form) {

@@ -64,16 +64,19 @@ class Build {
                              target_.board(), kernels_, folder_,
                              FreshFolder("board_image_" + state + suffix_), nullptr));
     run_->figures = image.figures;
-    run_->elf_path = image.elf_path;
     request.image = image.elf_path;
     request.acquisition = {0, static_cast<int64_t>(goldens.size()), state, true};
-    request.work_folder = FreshFolder("board_run" + suffix_);
+    request.work_folder = FreshFolder("board_run_" + state + suffix_);
     HELX_ASSIGN_OR_RETURN(const target::RunOutcome outcome, target_.Run(request));
     if (!outcome.evidence) {
       return Internal(name_ + ": " + (outcome.failure ? outcome.failure->message : "cancelled") +
                       "\n" + outcome.log);
     }
-    if (run_->instructions == 0) run_->instructions = outcome.evidence->samples[0].instructions;
+    if (run_->argv.empty()) {
+      run_->instructions = outcome.evidence->samples[0].instructions;
+      run_->elf_path = image.elf_path;
+      run_->argv = outcome.argv;
+    }
     Compare(*outcome.evidence, goldens);
     return absl::OkStatus();
   }

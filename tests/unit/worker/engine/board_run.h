@@ -14,14 +14,17 @@
 namespace helx::engine {
 
 struct BoardRun {
-  std::string refusal;     // why the model is not built for the board; nothing below is set then
-  std::string difference;  // from the recorded outputs; empty: every case and sequence agrees
+  std::string refusal;        // why the model is not built for the board; nothing below is set then
+  std::string difference;     // from the recorded outputs; empty: every case and sequence agrees
   uint64_t instructions = 0;  // of the first case's invocation
   int64_t arena_bytes = 0;    // activations and scratch memory
   int64_t variable_bytes = 0;
   int64_t macs = 0;
   target::ImageFigures figures;
+  // Of the run over independent cases: the image, and the emulator's command, which can be given
+  // again.
   std::string elf_path;
+  std::vector<std::string> argv;
 };
 
 struct RecordedModel {

@@ -257,6 +257,89 @@ class Builder {
     return output;
   }
 
+  int32_t Variable(TensorType type, Shape shape, float scale, int32_t zero_point) {
+    const int32_t tensor = Tensor(type, std::move(shape), {scale}, {zero_point});
+    graph_->tensors[tensor]->is_variable = true;
+    return tensor;
+  }
+
+  template <typename T>
+  int32_t Weights(TensorType type, Shape shape, float scale) {
+    std::vector<T> values(Elements(shape));
+    for (T& value : values) {
+      value = sizeof(T) == 1 ? static_cast<T>(Int8()) : static_cast<T>(Int8() * 256 + In(0, 255));
+    }
+    const int32_t tensor = Tensor(type, std::move(shape), {scale}, {0});
+    Fill(tensor, values.data(), values.size() * sizeof(T));
+    return tensor;
+  }
+
+  template <typename T>
+  int32_t Bias(TensorType type, int32_t count) {
+    std::vector<T> values(count);
+    for (T& value : values) value = Chance(8) ? In(-2000000, 2000000) : In(-5000, 5000);
+    const int32_t tensor = Tensor(type, {count}, {}, {});
+    Fill(tensor, values.data(), values.size() * sizeof(T));
+    return tensor;
+  }
+
+  int32_t Lstm(bool wide) {
+    const TensorType type = wide ? TensorType::INT16 : TensorType::INT8;
+    const bool time_major = Chance(3);
+    const int32_t batches = Chance(4) ? 2 : 1, steps = In(1, 4);
+    const int32_t depth = Chance(3) ? 16 : In(1, 37), cells = Chance(3) ? 16 : In(1, 29);
+    const auto shape = [&](int32_t last) {
+      return time_major ? Shape{steps, batches, last} : Shape{batches, steps, last};
+    };
+    const float unit = wide ? 1.0f / 32768 : 1.0f / 128;
+    const float input_scale = unit * Scale(0.5, 4), hidden_scale = unit * Scale(0.8, 1.2);
+    const int32_t input_zero = wide ? 0 : ZeroPoint(), hidden_zero = wide ? 0 : ZeroPoint();
+    std::vector<int32_t> inputs(24, -1);
+    inputs[0] = Tensor(type, shape(depth), {input_scale}, {input_zero});
+    graph_->inputs.push_back(inputs[0]);
+    for (int gate = 0; gate < 4; ++gate) {
+      inputs[1 + gate] = Weights<int8_t>(TensorType::INT8, {cells, depth}, Scale(0.001, 0.05));
+      inputs[5 + gate] = Weights<int8_t>(TensorType::INT8, {cells, cells}, Scale(0.001, 0.05));
+      if (Chance(8)) continue;
+      inputs[12 + gate] =
+          wide ? Bias<int64_t>(TensorType::INT64, cells) : Bias<int32_t>(TensorType::INT32, cells);
+    }
+    inputs[18] = Variable(type, {batches, cells}, hidden_scale, hidden_zero);
+    inputs[19] = Variable(TensorType::INT16, {batches, cells}, std::ldexp(1.0f, -In(9, 15)), 0);
+    const int32_t output = Tensor(type, shape(cells), {hidden_scale}, {hidden_zero});
+    tflite::UnidirectionalSequenceLSTMOptionsT options;
+    options.fused_activation_function = ActivationFunctionType::TANH;
+    options.time_major = time_major;
+    options.cell_clip = Chance(3) ? Scale(0.05, 8) : 0;
+    Operator(BuiltinOperator::UNIDIRECTIONAL_SEQUENCE_LSTM, 3, inputs, {output}, options);
+    return output;
+  }
+
+  int32_t Svdf(bool wide_state) {
+    const int32_t depth = Chance(3) ? 16 : In(1, 50), memory = Chance(3) ? 8 : In(1, 13);
+    const int32_t rank = In(1, 3), units = In(1, 19), batches = Chance(4) ? 2 : 1;
+    const TensorType state_type = wide_state ? TensorType::INT16 : TensorType::INT8;
+    const float input_scale = Scale(0.005, 0.2);
+    const float state_scale = input_scale * (wide_state ? 0.001f : 0.3f);
+    const int32_t input = Activations({batches, depth}, input_scale, ZeroPoint());
+    graph_->inputs.push_back(input);
+    const int32_t feature =
+        Weights<int8_t>(TensorType::INT8, {units * rank, depth}, Scale(0.003, 0.03));
+    const Shape time = {units * rank, memory};
+    const int32_t weights = wide_state ? Weights<int16_t>(state_type, time, Scale(0.00003, 0.0003))
+                                       : Weights<int8_t>(state_type, time, Scale(0.003, 0.03));
+    const int32_t bias = Chance(4) ? -1 : Bias<int32_t>(TensorType::INT32, units);
+    const int32_t state = Variable(state_type, {batches, memory * units * rank}, state_scale, 0);
+    const int32_t output =
+        Activations({batches, units}, state_scale * (wide_state ? 30.0f : 1.0f), ZeroPoint());
+    tflite::SVDFOptionsT options;
+    options.rank = rank;
+    options.fused_activation_function =
+        Chance(2) ? ActivationFunctionType::RELU : ActivationFunctionType::NONE;
+    Operator(BuiltinOperator::SVDF, 3, {input, feature, weights, bias, state}, {output}, options);
+    return output;
+  }
+
   void Output(int32_t tensor) { graph_->outputs.push_back(tensor); }
 
   std::string Finish() {
@@ -302,6 +385,14 @@ std::string RandomLayers(uint64_t seed, int layers) {
         break;
     }
     builder.Output(output);
+  }
+  return builder.Finish();
+}
+
+std::string RandomRecurrentLayers(uint64_t seed, int layers) {
+  Builder builder(seed);
+  for (int i = 0; i < layers; ++i) {
+    builder.Output(i % 4 < 2 ? builder.Lstm(i % 4 == 1) : builder.Svdf(i % 4 == 3));
   }
   return builder.Finish();
 }

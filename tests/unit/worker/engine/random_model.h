@@ -12,6 +12,10 @@ namespace helx::engine {
 // filters; weights and biases include the extremes.
 std::string RandomLayers(uint64_t seed, int layers);
 
+// `layers` independent layers with state, in turn UNIDIRECTIONAL_SEQUENCE_LSTM of int8, the same of int16, SVDF with int8 and with
+// int16 state: random sizes, steps, scales, zero points, clips; weights and biases include the extremes.
+std::string RandomRecurrentLayers(uint64_t seed, int layers);
+
 // A chain of convolutions with filters of zeros in it. With `open`, every tensor is an output, so that no channel may go.
 std::string RandomChain(uint64_t seed, bool open);
 

@@ -106,6 +106,40 @@ TEST(Toolchain, RequestConstantsChangeOnlyThemselves) {
   EXPECT_EQ(differences, 64u);  // two digests of 32 bytes
 }
 
+// Addresses of the sections in the ELF file, for placements of the user's own on both kinds of memory protection.
+TEST(Toolchain, PlacesPartsWhereTheUserWants) {
+  HELX_SKIP_WITHOUT_MODELS();
+  const absl::StatusOr<Toolchain> toolchain = Toolchain::Find();
+  HELX_SKIP_WITHOUT_TOOLCHAIN(toolchain);
+  for (const target::Placement& wish :
+       {target::Placement{"BRAM", "ITCM", "DTCM"}, target::Placement{"ITCM", "DTCM", "DTCM"},
+        target::Placement{"SRAM", "SRAM", "SRAM"}, target::Placement{"ITCM", "DDR", "DDR"}}) {
+    const absl::StatusOr<GeneratedModel> model = FindEngine("builtin")->Generate(
+        AsBytes(*RealModel("tflm_hello_world_int8")), Corstone300());
+    ASSERT_TRUE(model.ok()) << model.status();
+    const std::string folder = FreshFolder("placed");
+    ASSERT_TRUE(toolchain->CompileModel(*model, Corstone300(), folder, nullptr).ok());
+    const absl::StatusOr<LinkedImage> image = toolchain->LinkImage(
+        *model, Constants(1), Corstone300(), KernelsFolder(*toolchain), folder, folder, nullptr,
+        {std::string(wish.code), std::string(wish.weights), std::string(wish.arena)});
+    ASSERT_TRUE(image.ok()) << image.status();
+    EXPECT_EQ(image->placement, wish);
+    for (const target::ImageSection& section : image->figures.sections) {
+      const std::string_view expected = section.name == ".text"           ? wish.code
+                                        : section.name == ".helx_weights" ? wish.weights
+                                        : section.name == ".helx_arena"   ? wish.arena
+                                                                          : "";
+      if (expected.empty()) continue;
+      const target::MemoryRegion& region = *target::FindRegion(Corstone300(), expected);
+      EXPECT_GE(section.address, region.address) << section.name;
+      EXPECT_LT(section.address, region.address + region.bytes) << section.name;
+    }
+    // The check of the linked file refuses any other placement of it.
+    const target::Placement other{"ITCM", "BRAM", "BRAM"};
+    EXPECT_FALSE(target::CheckPlaced(image->figures, Corstone300(), other).ok());
+  }
+}
+
 TEST(Toolchain, NamesTheRegionThatIsTooSmall) {
   HELX_SKIP_WITHOUT_MODELS();
   const absl::StatusOr<Toolchain> toolchain = Toolchain::Find();

@@ -1,5 +1,5 @@
-// The kernels for Helium and for the DSP extension against the portable ones, over random layers;
-// and models with dead channels against the same models with all of them.
+// The kernels for Helium and for the DSP extension against the portable ones, over random layers
+// with and without state; and models with dead channels against the same models with all of them.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -23,6 +23,7 @@ absl::Status WriteInputs(const ModelInterface& interface, uint64_t seed, bool ex
     std::string bytes;
     int64_t count = 1;
     for (int64_t size : interface.inputs[i].shape) count *= size;
+    if (interface.inputs[i].dtype == DType::kInt16) count *= 2;
     for (int64_t k = 0; k < count; ++k) {
       const uint64_t bits = random.Next();
       bytes += extreme ? (bits & 1 ? '\x7f' : '\x80') : static_cast<char>(bits >> 32);
@@ -32,8 +33,24 @@ absl::Status WriteInputs(const ModelInterface& interface, uint64_t seed, bool ex
   return absl::OkStatus();
 }
 
+// What the portable kernels make of the folders' inputs, beside them.
+absl::Status RecordOutputs(const GeneratedModel& model, const std::string& program,
+                           const std::vector<std::string>& folders, bool carry) {
+  HELX_ASSIGN_OR_RETURN(const auto outputs,
+                        RunOnHost(program, folders, model.interface.outputs.size(), carry));
+  for (size_t c = 0; c < folders.size(); ++c) {
+    for (size_t o = 0; o < outputs[c].size(); ++o) {
+      HELX_RETURN_IF_ERROR(
+          WriteFile(folders[c] + "/output-" + std::to_string(o) + ".bin", outputs[c][o]));
+    }
+  }
+  return absl::OkStatus();
+}
+
 // The model with inputs and what the portable kernels make of them.
-absl::StatusOr<RecordedModel> Record(const std::string& bytes, const std::string& name) {
+// With `state` also as consecutive invocations.
+absl::StatusOr<RecordedModel> Record(const std::string& bytes, const std::string& name,
+                                     bool state = false) {
   HELX_ASSIGN_OR_RETURN(const GeneratedModel model,
                         FindEngine("builtin")->Generate(AsBytes(bytes), HostBoard()));
   HELX_ASSIGN_OR_RETURN(const std::string program, BuildForHost(model, FreshFolder(name)));
@@ -43,19 +60,18 @@ absl::StatusOr<RecordedModel> Record(const std::string& bytes, const std::string
     HELX_RETURN_IF_ERROR(
         WriteInputs(model.interface, 100 + c, c == kCases - 1, recorded.cases.back()));
   }
-  HELX_ASSIGN_OR_RETURN(const auto outputs,
-                        RunOnHost(program, recorded.cases, model.interface.outputs.size()));
+  HELX_RETURN_IF_ERROR(RecordOutputs(model, program, recorded.cases, false));
+  if (!state) return recorded;
   for (int c = 0; c < kCases; ++c) {
-    for (size_t o = 0; o < outputs[c].size(); ++o) {
-      HELX_RETURN_IF_ERROR(
-          WriteFile(recorded.cases[c] + "/output-" + std::to_string(o) + ".bin", outputs[c][o]));
-    }
+    recorded.sequence.push_back(FreshFolder(name + "_step" + std::to_string(c)));
+    HELX_RETURN_IF_ERROR(WriteInputs(model.interface, 200 + c, false, recorded.sequence.back()));
   }
+  HELX_RETURN_IF_ERROR(RecordOutputs(model, program, recorded.sequence, true));
   return recorded;
 }
 
 void ExpectEqualOnBoards(const RecordedModel& recorded) {
-  for (const char* platform : {"corstone-300", "mps2-m4"}) {
+  for (const char* platform : {"corstone-300", "mps2-m4", "mps2-m33"}) {
     const absl::StatusOr<BoardRun> run = RunOnBoard(recorded, platform);
     if (absl::IsNotFound(run.status())) {
       const char* required = std::getenv("HELX_REQUIRE_QEMU");
@@ -78,6 +94,13 @@ TEST_P(VariantsTest, GiveTheIntegersOfThePortableKernels) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, VariantsTest, testing::Range(1, 5));
+
+TEST_P(VariantsTest, GiveTheIntegersOfThePortableKernelsWithState) {
+  const auto recorded = Record(RandomRecurrentLayers(static_cast<uint64_t>(GetParam()), 32),
+                               "random_recurrent_" + std::to_string(GetParam()), true);
+  ASSERT_TRUE(recorded.ok()) << recorded.status();
+  ExpectEqualOnBoards(*recorded);
+}
 
 class DeadChannelsTest : public testing::TestWithParam<int> {};
 

@@ -33,6 +33,30 @@ TEST(PlacementTest, PrefersTheBoardsRegionsAndFallsBackToLargerOnes) {
   EXPECT_TRUE(Placements(Corstone(), uint64_t{1} << 30, 1000).empty());
 }
 
+TEST(PlacementTest, TakesTheWishedRegionOrNone) {
+  const auto wished = Placements(Corstone(), 1000, 1000, {"BRAM", "ITCM", "DTCM"});
+  ASSERT_EQ(wished.size(), 1u);
+  EXPECT_EQ(wished[0], (Placement{"BRAM", "ITCM", "DTCM"}));
+  // What is not wished for stays the planner's.
+  EXPECT_EQ(Placements(Corstone(), 1000, 1000, {"", "", "DDR"})[0],
+            (Placement{"ITCM", "DDR", "DDR"}));
+  // No other region is taken instead of one that is too small; the stack keeps its 64 KiB of the DTCM's 512.
+  EXPECT_TRUE(Placements(Corstone(), 1000, 3u << 20, {"", "", "SRAM"}).empty());
+  EXPECT_FALSE(Placements(Corstone(), 1000, 447u << 10, {"", "", "DTCM"}).empty());
+  EXPECT_TRUE(Placements(Corstone(), 1000, 449u << 10, {"", "", "DTCM"}).empty());
+}
+
+TEST(PlacementTest, RefusesRegionsTheBoardDoesNotHave) {
+  EXPECT_TRUE(CheckWish(Corstone(), {}).ok());
+  EXPECT_TRUE(CheckWish(Corstone(), {"SRAM", "DTCM", "ITCM"}).ok());
+  EXPECT_EQ(CheckWish(Corstone(), {"", "FLASH", ""}).message(),
+            "placement.weights: found \"FLASH\"; corstone-300 has: ITCM, BRAM, DTCM, SRAM, DDR");
+  EXPECT_EQ(CheckWish(Corstone(), {"DTCM", "", ""}).message(),
+            "placement.code: found \"DTCM\", from which nothing can be executed; corstone-300 has: "
+            "ITCM, BRAM, SRAM, DDR");
+  EXPECT_FALSE(CheckWish(*FindBoard("mps2-m4"), {"", "", "DTCM"}).ok());
+}
+
 TEST(BoardTest, RegionsDoNotOverlapAndStagingIsOutsideThem) {
   for (const Board& board : AllBoards()) {
     for (const std::string_view name :
@@ -110,6 +134,20 @@ TEST(ImageTest, WeighsSections) {
   EXPECT_EQ(figures->text_bytes, 1000u);
   EXPECT_EQ(figures->rom_bytes(), 1000u);
   EXPECT_EQ(figures->region_bytes.at("ITCM"), 1000u);
+}
+
+TEST(ImageTest, SectionsAreHeldToThePlacement) {
+  const auto image = InspectImage(TinyElf(0x400, 1000), Corstone());
+  ASSERT_TRUE(image.ok()) << image.status();
+  EXPECT_TRUE(CheckPlaced(*image, Corstone(), {"ITCM", "DDR", "SRAM"}).ok());
+  const absl::Status elsewhere = CheckPlaced(*image, Corstone(), {"BRAM", "DDR", "SRAM"});
+  EXPECT_EQ(elsewhere.code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(elsewhere.message(),
+            "the linker put .text (1000 bytes) at 0x00000400, outside of BRAM");
+  ImageFigures unknown;
+  unknown.sections = {{".surprise", 0x400, 4}};
+  EXPECT_THAT(std::string(CheckPlaced(unknown, Corstone(), {"ITCM", "DDR", "SRAM"}).message()),
+              HasSubstr("section .surprise, which no part of the placement names"));
 }
 
 TEST(ImageTest, SegmentsStayInsideTheMap) {
