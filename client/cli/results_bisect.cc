@@ -57,6 +57,11 @@ class ResultsBisect : public Command {
                           client::BisectLayers(diagnostic, model, layers_, tolerance,
                                                policy.nan_match_both ? NanPolicy::kMatchBoth
                                                                      : NanPolicy::kNeverMatch));
+    if (found.compared == 0) {
+      return InvalidArgument("no file of " + layers_ +
+                             " is the output of an operator that the diagnostic build kept; "
+                             "nothing was compared");
+    }
     Print(invocation, found);
     return kOk;
   }
@@ -65,6 +70,11 @@ class ResultsBisect : public Command {
   // The options' tolerance; without one that of the result.
   absl::StatusOr<ComparisonEntry> Policy(const LoadedBundle& bundle) const {
     HELX_ASSIGN_OR_RETURN(ComparisonEntry policy, tolerance_.Policy());
+    if (!policy.per_tensor.empty()) {
+      return InvalidArgument(
+          "--tolerance names an output of the model, and bisect compares those of its operators; "
+          "use --absolute and --relative");
+    }
     return policy == ComparisonEntry() ? bundle.result.comparison : policy;
   }
 

@@ -3,6 +3,7 @@
 #include "client/cli/bundle_locator.h"
 #include "client/cli/text.h"
 #include "client/cli/verbs.h"
+#include "client/cpp/bundle_folder.h"
 #include "client/cpp/result_client.h"
 #include "core/base/file.h"
 #include "core/bundle/export.h"
@@ -27,6 +28,7 @@ class ResultsExport : public Command {
     if (format_ != "json") {
       return InvalidArgument("--format " + format_ + ": allowed is json");
     }
+    HELX_RETURN_IF_ERROR(CheckOutput());
     HELX_ASSIGN_OR_RETURN(const BundlePlace place, LocateBundle(invocation, target_));
     HELX_ASSIGN_OR_RETURN(const std::string text, Text(place, invocation.stop));
     if (output_.empty()) {
@@ -47,6 +49,20 @@ class ResultsExport : public Command {
   }
 
  private:
+  // A file takes the place of what is there: never of a device, a pipe or a link.
+  absl::Status CheckOutput() const {
+    if (output_.empty()) return absl::OkStatus();
+    std::error_code error;
+    const auto type = std::filesystem::symlink_status(output_, error).type();
+    if (type != std::filesystem::file_type::not_found &&
+        type != std::filesystem::file_type::regular) {
+      return WithErrorCode(
+          InvalidArgument(output_ + " is not a regular file; choose another place with -o"),
+          "unwritable");
+    }
+    return client::CheckOutsideBundles(output_);
+  }
+
   // A stored bundle is read and verified where it lies.
   static absl::StatusOr<std::string> Text(const BundlePlace& place, std::stop_token stop) {
     if (place.folder.empty() && place.stored) {

@@ -18,15 +18,21 @@ bool IsBundleFolder(const std::string& folder) {
   return lstat((folder + "/manifest.json").c_str(), &info) == 0 && S_ISREG(info.st_mode);
 }
 
-absl::Status CheckBundlePlace(const std::string& folder) {
-  const fs::path place = fs::path(folder).lexically_normal();
+absl::Status CheckOutsideBundles(const std::string& path) {
+  const fs::path place = fs::path(path).lexically_normal();
   for (fs::path parent = place.parent_path(); !parent.empty(); parent = parent.parent_path()) {
     if (IsBundleFolder(parent)) {
-      return FailedPrecondition(folder + " lies inside the bundle " + parent.string() +
+      return FailedPrecondition(path + " lies inside the bundle " + parent.string() +
                                 "; move that bundle away, or choose another folder with -o");
     }
     if (parent == parent.root_path()) break;
   }
+  return absl::OkStatus();
+}
+
+absl::Status CheckBundlePlace(const std::string& folder) {
+  HELX_RETURN_IF_ERROR(CheckOutsideBundles(folder));
+  const fs::path place = fs::path(folder).lexically_normal();
   std::error_code error;
   const fs::file_status status = fs::symlink_status(place, error);
   if (status.type() == fs::file_type::not_found) return absl::OkStatus();

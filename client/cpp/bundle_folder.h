@@ -11,6 +11,9 @@ namespace helx::client {
 // Whether `folder` holds a manifest.json.
 bool IsBundleFolder(const std::string& folder);
 
+// FAILED_PRECONDITION when a folder on the way to `path` is a bundle: whatever is written there spoils its evidence.
+absl::Status CheckOutsideBundles(const std::string& path);
+
 // Whether a bundle may be put at `folder`: nothing is there, or an empty folder, or an older bundle; and no folder on its
 // path is itself a bundle. FAILED_PRECONDITION says what is in the way.
 absl::Status CheckBundlePlace(const std::string& folder);

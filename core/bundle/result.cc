@@ -49,6 +49,10 @@ absl::StatusOr<Metric> MetricFromJson(const Json& object, const char* name,
   HELX_ASSIGN_OR_RETURN(const Json* number, JsonMember(*value, "value", path));
   if (!number->is_null()) {
     HELX_ASSIGN_OR_RETURN(metric.value, JsonInt(*value, "value", path));
+    if (*metric.value < 0) {
+      return InvalidArgument(path + ".value is " + std::to_string(*metric.value) +
+                             "; a counter is 0 or more");
+    }
   }
   if (metric.value.has_value() != metric.reason.empty()) {
     return InvalidArgument(path + " must have either a value or the reason why there is none");

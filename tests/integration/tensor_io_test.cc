@@ -429,6 +429,15 @@ TEST_F(TensorIo, AStoredResultIsVerifiedOverTheWire) {
   EXPECT_EQ(File("view.json")["schema_version"], "1.0-draft");
   EXPECT_EQ(Helxctl({"results", "export", "results/stored", "--format", "xml"}).exit_code, 2);
   EXPECT_EQ(Helxctl({"results", "export", "stored", "--output", "no/such/place"}).exit_code, 2);
+  // An export takes the place of a file only, and never of evidence.
+  fs::create_symlink("view.json", Path("link.json"));
+  for (const std::string output :
+       {"link.json", "/dev/null", "results/stored/manifest.json", "results/stored/view.json"}) {
+    EXPECT_EQ(Helxctl({"results", "export", "results/stored", "-o", output}).exit_code, 2)
+        << output;
+  }
+  EXPECT_TRUE(fs::is_symlink(Path("link.json")));
+  EXPECT_EQ(Helxctl({"results", "verify", "results/stored"}).exit_code, 0);
 
   // The library's own operations, remote and offline: the same answers.
   const auto connection = client::Connection::Open(

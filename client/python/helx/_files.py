@@ -52,7 +52,12 @@ def read(path: Path, limit: int, what: str) -> bytes:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Puts a file in place of an older one at once; nothing is left behind when that fails."""
+    """Puts a file in place of an older one at once; nothing is left behind when that fails.
+
+    It never takes the place of anything but a regular file.
+    """
+    if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
+        raise InvalidInput(f"{path} is not a regular file; choose another path", "unwritable")
     try:
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:

@@ -421,5 +421,14 @@ def render_result(result: Result) -> str:
 
 
 def export_result(result: Result, path: str | os.PathLike[str]) -> None:
-    """Writes the portable export to a file, in place of an older one at once."""
-    _files.write(_check.path(path, "path"), render_result(result).encode("utf-8"))
+    """Writes the portable export to a file, in place of an older one at once.
+
+    Not into a bundle, whose evidence that would spoil: InvalidInput, `unwritable`.
+    """
+    place = _check.path(path, "path")
+    for folder in place.parents:
+        if (folder / "manifest.json").is_file():
+            raise InvalidInput(
+                f"{place} lies inside the bundle {folder}; choose another path", "unwritable"
+            )
+    _files.write(place, render_result(result).encode("utf-8"))

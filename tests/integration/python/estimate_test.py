@@ -182,6 +182,12 @@ class EstimateTest(ServiceTest):
         self.assertEqual(Path("view.json").read_text("utf-8"), text)
         self.assertEqual(os.stat("view.json").st_mode & 0o777, 0o644)
         self.refuses(InvalidInput, "unwritable", api.export_result, result, "absent/view.json")
+        os.symlink("view.json", "link.json")
+        self.refuses(InvalidInput, "unwritable", api.export_result, result, "link.json")
+        self.assertTrue(os.path.islink("link.json"))
+        Path("bundle").mkdir()
+        Path("bundle/manifest.json").write_text("{}")
+        self.refuses(InvalidInput, "unwritable", api.export_result, result, "bundle/view.json")
 
     def test_several_jobs(self):
         config = ExperimentConfig("many", "model.tflite", runs=[])

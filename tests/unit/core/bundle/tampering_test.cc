@@ -165,6 +165,11 @@ std::vector<Tampering> Tamperings() {
        JsonFile(
            "result.json",
            [](Json& r) { r["measurements"]["memory"]["stack_high_water_bytes"]["value"] = 0; })},
+      {"result_negative_counter", "result_invalid",
+       JsonFile("result.json",
+                [](Json& r) {
+                  r["measurements"]["samples"][0]["instructions"]["value"] = -1;
+                })},
       {"other_model", "model_mismatch",
        Parts([](BundleParts& p) { p.result.model = DigestOf(std::string_view("x")); })},
       {"other_platform", "platform_mismatch",
