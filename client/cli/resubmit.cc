@@ -41,9 +41,7 @@ class Resubmit : public Command {
     if (wait_) {
       HELX_ASSIGN_OR_RETURN(jobs, WaitForJobs(invocation, connection, std::move(jobs), waiting_));
     }
-    ReportEndings(invocation, jobs);
-    PrintJobs(invocation, jobs);
-    return ExitCodeOf(jobs);
+    return Conclude(invocation, jobs);
   }
 
  private:

@@ -46,9 +46,7 @@ class ResultsBisect : public Command {
     HELX_ASSIGN_OR_RETURN(const std::string model, Model(bundle, place, invocation.stop));
     HELX_ASSIGN_OR_RETURN(auto jobs, Diagnose(invocation, place, bundle, job, model));
     if (jobs[0].phase() != helx::v1::SUCCEEDED) {
-      ReportEndings(invocation, jobs);
-      PrintJobs(invocation, jobs);
-      return ExitCodeOf(jobs);
+      return Conclude(invocation, jobs);
     }
     HELX_ASSIGN_OR_RETURN(const LoadedBundle diagnostic,
                           Diagnostic(place.connection, jobs[0], invocation.stop));

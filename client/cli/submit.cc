@@ -32,9 +32,7 @@ class Submit : public Command {
     }
     // Without --wait too, a job may have ended before the server answered: refused, or answered
     // from the store.
-    ReportEndings(invocation, jobs);
-    PrintJobs(invocation, jobs);
-    return ExitCodeOf(jobs);
+    return Conclude(invocation, jobs);
   }
 
  private:

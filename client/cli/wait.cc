@@ -30,9 +30,7 @@ class Wait : public Command {
       jobs.push_back(*std::move(job));
     }
     HELX_ASSIGN_OR_RETURN(jobs, WaitForJobs(invocation, connection, std::move(jobs), waiting_));
-    ReportEndings(invocation, jobs);
-    PrintJobs(invocation, jobs);
-    return ExitCodeOf(jobs);
+    return Conclude(invocation, jobs);
   }
 
  private:

@@ -117,4 +117,10 @@ void PrintJobs(Invocation& invocation, const std::vector<Job>& jobs,
   table.Print(invocation.out);
 }
 
+ExitCode Conclude(Invocation& invocation, const std::vector<Job>& jobs) {
+  ReportEndings(invocation, jobs);
+  PrintJobs(invocation, jobs);
+  return ExitCodeOf(jobs);
+}
+
 }  // namespace helx::cli

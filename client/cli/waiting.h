@@ -30,6 +30,9 @@ void ReportEndings(Invocation& invocation, const std::vector<helx::v1::Job>& job
 void PrintJobs(Invocation& invocation, const std::vector<helx::v1::Job>& jobs,
                const std::vector<std::string>& folders = {});
 
+// How a verb without bundles on disk ends: ReportEndings, PrintJobs, and the jobs' exit code.
+ExitCode Conclude(Invocation& invocation, const std::vector<helx::v1::Job>& jobs);
+
 }  // namespace helx::cli
 
 #endif  // HELX_CLIENT_CLI_WAITING_H_

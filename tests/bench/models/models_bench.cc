@@ -27,30 +27,6 @@
 namespace helx::engine {
 namespace {
 
-// Rows of tab-separated columns by name; lines that begin with # are comments.
-using Table = std::map<std::string, std::map<std::string, double>>;
-
-Table ReadBaseline() {
-  std::istringstream text(*ReadFile(HELX_SOURCE_DIR "/tests/bench/models/tflm_baseline.tsv"));
-  std::vector<std::string> names;
-  Table table;
-  for (std::string line; std::getline(text, line);) {
-    if (line.empty() || line[0] == '#') continue;
-    std::istringstream cells(line);
-    std::string model;
-    std::getline(cells, model, '\t');
-    std::string cell;
-    for (size_t i = 0; std::getline(cells, cell, '\t'); ++i) {
-      if (model == "model") {
-        names.push_back(cell);
-      } else if (!cell.empty()) {
-        table[model][names[i]] = std::stod(cell);
-      }
-    }
-  }
-  return table;
-}
-
 struct Row {
   std::string model;
   std::string platform;
@@ -134,7 +110,7 @@ void WriteImages(const std::string& path, const std::vector<Row>& rows) {
 void PrintRatios(const std::vector<Row>& rows) {
   static const std::map<std::string, std::string> cores = {
       {"corstone-300", "m55"}, {"mps2-m4", "m4"}, {"mps2-m7", "m7"}};
-  const Table baseline = ReadBaseline();
+  const BaselineTable baseline = TflmBaseline();
   std::map<std::string, std::pair<double, int>> mlperf;
   std::printf(
       "\n| model | platform | instructions | / gcc | / clang | .text + .rodata | / .text | RAM | "
@@ -216,7 +192,7 @@ int Main(int argc, char** argv) {
   app.add_option("--images", images);
   CLI11_PARSE(app, argc, argv);
   if (baseline) {
-    for (const auto& [model, figures] : ReadBaseline()) models.push_back(model);
+    for (const auto& [model, figures] : TflmBaseline()) models.push_back(model);
   }
   if (models.empty()) models = ModelsWithGoldens();
   const char* sdk = std::getenv("HELX_TFLM_SDK");

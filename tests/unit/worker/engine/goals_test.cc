@@ -15,27 +15,6 @@
 namespace helx::engine {
 namespace {
 
-using Table = std::map<std::string, std::map<std::string, double>>;
-
-Table Baseline() {
-  std::istringstream text(*ReadFile(HELX_SOURCE_DIR "/tests/bench/models/tflm_baseline.tsv"));
-  std::vector<std::string> names;
-  Table table;
-  for (std::string line; std::getline(text, line);) {
-    if (line.empty() || line[0] == '#') continue;
-    std::istringstream cells(line);
-    std::string model, cell;
-    std::getline(cells, model, '\t');
-    for (size_t i = 0; std::getline(cells, cell, '\t'); ++i) {
-      if (model == "model")
-        names.push_back(cell);
-      else if (!cell.empty())
-        table[model][names[i]] = std::stod(cell);
-    }
-  }
-  return table;
-}
-
 // RAM, relative to the smallest arena the interpreter runs in.
 double RamGoal(const std::string& model) {
   static const std::map<std::string, double> goals = {{"mlperf_kws_dscnn_int8", 0.75},
@@ -56,7 +35,7 @@ TEST_P(GoalsTest, AreReached) {
   const std::string core = platform == "corstone-300" ? "m55" : "m4";
   double logarithms = 0;
   int mlperf = 0;
-  for (const auto& [name, known] : Baseline()) {
+  for (const auto& [name, known] : TflmBaseline()) {
     const absl::StatusOr<RecordedModel> model = RecordedRealModel(name);
     ASSERT_TRUE(model.ok()) << model.status();
     const absl::StatusOr<BoardRun> run = RunOnBoard(*model, platform);

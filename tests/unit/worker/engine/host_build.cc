@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -192,6 +193,27 @@ void ExpectGolden(const std::string& actual, const std::string& expected, DType 
                   const std::string& where) {
   const std::string difference = GoldenDifference(actual, expected, dtype);
   EXPECT_TRUE(difference.empty()) << where << ": " << difference;
+}
+
+BaselineTable TflmBaseline() {
+  std::istringstream text(*ReadFile(HELX_SOURCE_DIR "/tests/bench/models/tflm_baseline.tsv"));
+  std::vector<std::string> names;
+  BaselineTable table;
+  for (std::string line; std::getline(text, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    std::istringstream cells(line);
+    std::string model;
+    std::getline(cells, model, '\t');
+    std::string cell;
+    for (size_t i = 0; std::getline(cells, cell, '\t'); ++i) {
+      if (model == "model") {
+        names.push_back(cell);
+      } else if (!cell.empty()) {
+        table[model][names[i]] = std::stod(cell);
+      }
+    }
+  }
+  return table;
 }
 
 }  // namespace helx::engine

@@ -2,6 +2,7 @@
 #ifndef HELX_TESTS_UNIT_WORKER_ENGINE_HOST_BUILD_H_
 #define HELX_TESTS_UNIT_WORKER_ENGINE_HOST_BUILD_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,10 @@ std::vector<std::string> ModelsWithGoldens();
 // The folders of a model's independent cases, and of its consecutive invocations (none for models without state).
 std::vector<std::string> CaseFolders(const std::string& model);
 std::vector<std::string> SequenceFolders(const std::string& model);
+
+// The figures of tests/bench/models/tflm_baseline.tsv: a model's columns by name, absent where the cell is empty.
+using BaselineTable = std::map<std::string, std::map<std::string, double>>;
+BaselineTable TflmBaseline();
 
 }  // namespace helx::engine
 
