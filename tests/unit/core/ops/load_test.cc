@@ -54,6 +54,35 @@ TEST(LoadStep1, CountsAndReservedBytes) {
   }
 }
 
+// Files that are right in all but one count, whose tables are as long as the count says.
+TEST(LoadStep1, CountsOfWholeTables) {
+  const auto inputs = [](size_t count) {
+    Graph graph = BaseCase(Op::kRescale).Build();
+    graph.inputs.resize(count, graph.inputs[0]);
+    graph.outputs = {static_cast<uint32_t>(count)};
+    return LoadOutcome(graph);
+  };
+  EXPECT_EQ(inputs(256), "ok");
+  EXPECT_EQ(inputs(257), "header");
+  const auto outputs = [](size_t count) {
+    Graph graph = BaseCase(Op::kRescale).Build();
+    graph.outputs.resize(count, graph.outputs[0]);
+    return LoadOutcome(graph);
+  };
+  EXPECT_EQ(outputs(256), "ok");
+  EXPECT_EQ(outputs(257), "header");
+  // Each adds the one before it to the input: 65536 of them take x in [0, 1] to at most 65537.
+  const auto nodes = [](uint32_t count) {
+    Graph graph;
+    graph.inputs = {FixedInput({1, 1, 1}, 0, 1)};
+    for (uint32_t i = 0; i < count; ++i) AddNode(&graph, Op::kAdd, {i, 0}, {});
+    graph.outputs = {count};
+    return LoadOutcome(graph);
+  };
+  EXPECT_EQ(nodes(65536), "ok");
+  EXPECT_EQ(nodes(65537), "header");
+}
+
 TEST(LoadStep1, PrecedesTheChecksums) {
   std::string bytes = Base();
   PatchField(&bytes, 4, 2, 2);

@@ -251,6 +251,15 @@ TEST(IntMlp, Refusals) {
   EXPECT_EQ(mlp("\"out\":null", "\"out\":{\"hi\":9999,\"lo\":-9999}"), "ok");
 }
 
+TEST(Lowering, OfTwoFaultsOfOneCodeTheFirstMembersIsNamed) {
+  CorpusSet set = SetNamed("hyper_a");
+  for (Member& member : set.members) member.bytes = "{}\n";
+  const auto roles = Lower(*set.lowering, set.members, set.fields);
+  ASSERT_FALSE(roles.ok());
+  EXPECT_EQ(roles.refusal().code, Code::kForm);
+  EXPECT_EQ(roles.refusal().detail.substr(0, 8), "h_s.whm:") << roles.refusal().detail;
+}
+
 TEST(Lowering, AFileOfFourGibibytesHasNoForm) {
   // 2^26 weights of a conv are 2^28 bytes: sixteen layers pass 2^32 - 1. The check is on sizes.
   Graph graph = BaseCase(Op::kRescale).Build();

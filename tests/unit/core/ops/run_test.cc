@@ -133,6 +133,43 @@ TEST(Run, ConvolutionsEqualTheFormula) {
   EXPECT_GT(checked, 300);
 }
 
+// Kernels of one element with a pad on one side alone: what need not be laid out as planes may not
+// be taken for it.
+TEST(Run, PointwiseConvolutionsWithOnePadEqualTheFormula) {
+  std::mt19937_64 random(11);
+  for (int side = 0; side < 4; ++side) {
+    for (const int64_t magnitude : {int64_t{127}, int64_t{1} << 34}) {
+      for (const int64_t pad : {1, 2}) {
+        Params p = RequantParams(Rounding::kHalfUp, 1, 0, 0);
+        p.cin = 3;
+        p.cout = 5;
+        p.pt = side == 0 ? pad : 0;
+        p.pb = side == 1 ? pad : 0;
+        p.pl = side == 2 ? pad : 0;
+        p.pr = side == 3 ? pad : 0;
+        p.bias = {1, -2, 3, -4, 5};
+        const Tensor w = RandomTensor({p.cin * p.cout, 1, 1}, -128, 127, &random);
+        p.w.assign(w.data.begin(), w.data.end());
+        Graph graph;
+        graph.inputs = {FixedInput({3, 4, 6}, -magnitude, magnitude)};
+        graph.outputs = {AddNode(&graph, Op::kConv, {0}, p)};
+        const Result<PlannedGraph> loaded = LoadWhg1(WriteWhg1(graph));
+        ASSERT_TRUE(loaded.ok()) << loaded.refusal().Text();
+        const Tensor x = RandomTensor({3, 4, 6}, -magnitude, magnitude, &random);
+        const auto y = Instance(&loaded.value()).Decode({x});
+        ASSERT_TRUE(y.ok());
+        const Shape& out = y.value()[0].shape;
+        ASSERT_EQ(out, (Shape{5, 4 + p.pt + p.pb, 6 + p.pl + p.pr}));
+        for (int64_t at = 0; at < out.elements(); ++at) {
+          ASSERT_TRUE(ConvSum(p, x, at / (out.h * out.w), at / out.w % out.h, at % out.w) ==
+                      y.value()[0].data[at])
+              << "side " << side << " element " << at;
+        }
+      }
+    }
+  }
+}
+
 // Convolutions whose inputs do not fit the nearest cache, so that their positions are computed in
 // several passes; the first three are of one tap.
 TEST(Run, LargeConvolutionsEqualTheFormula) {
@@ -140,9 +177,9 @@ TEST(Run, LargeConvolutionsEqualTheFormula) {
     int64_t cin, cout, groups, kernel, stride, height, width;
   };
   std::mt19937_64 random(6);
-  for (const Case& c : {Case{600, 7, 1, 1, 1, 7, 7}, Case{129, 13, 1, 1, 1, 9, 9},
-                        Case{3, 5, 1, 1, 2, 2, 41}, Case{130, 6, 1, 3, 1, 8, 8},
-                        Case{70, 8, 2, 3, 2, 17, 17}, Case{2, 4, 2, 3, 1, 60, 60}}) {
+  for (const Case& c :
+       {Case{600, 7, 1, 1, 1, 7, 7}, Case{129, 13, 1, 1, 1, 9, 9}, Case{3, 5, 1, 1, 2, 2, 41},
+        Case{130, 6, 1, 3, 1, 8, 8}, Case{70, 8, 2, 3, 2, 17, 17}, Case{2, 4, 2, 3, 1, 60, 60}}) {
     Params p;
     p.cin = c.cin;
     p.cout = c.cout;
@@ -224,7 +261,7 @@ TEST(Run, PackedDecodesEqualWideOnes) {
   Graph graph;
   graph.inputs = {FixedInput({2, 6, 6}, -128, 127),
                   StateInput({3, 6, 6}, -500, 500, std::vector<int64_t>(3 * 36, 7))};
-  const uint32_t first = AddNode(&graph, Op::kConv, {0}, conv(2, 3, 1, 7));      // int8
+  const uint32_t first = AddNode(&graph, Op::kConv, {0}, conv(2, 3, 1, 7));        // int8
   const uint32_t second = AddNode(&graph, Op::kConv, {first}, conv(3, 3, 9, 0));   // int32
   const uint32_t third = AddNode(&graph, Op::kConv, {second}, conv(3, 3, 1, 12));  // int16
   const uint32_t sum = AddNode(&graph, Op::kAdd, {third, 1}, Params());

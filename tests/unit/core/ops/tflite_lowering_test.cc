@@ -321,6 +321,65 @@ TEST(TfliteInt8, Limits) {
   EXPECT_NE(large.Nodes().find("conv half_up 2147483647 1 -7"), std::string::npos);
 }
 
+// Two scales whose product passes binary32 (2^64 * 2^64): FULLY_CONNECTED with one scale multiplies
+// in it, a convolution does not. "single" has no limit of its own that would refuse the multiplier.
+TEST(TfliteInt8, ProductsPastBinary32) {
+  const auto code = [](const std::string& op, const std::string& opts, const std::string& shape,
+                       const std::string& x_scale) {
+    Tfq tfq;
+    tfq.rounding = "single";
+    tfq.tensors = "{\"data\":null,\"scale\":[" + x_scale + "],\"shape\":" + shape +
+                  ",\"type\":\"int8\",\"zp\":0},{\"data\":[1],\"scale\":[1602224128],\"shape\":" +
+                  (shape == "[1,1]" ? shape : "[1,1,1,1]") +
+                  ",\"type\":\"int8\",\"zp\":0},"
+                  "{\"data\":null,\"scale\":[1602224128],\"shape\":" +
+                  shape + ",\"type\":\"int8\",\"zp\":0}";
+    tfq.ops =
+        "{\"act\":\"none\",\"in\":[0,1],\"op\":\"" + op + "\",\"opts\":" + opts + ",\"out\":2}";
+    tfq.out = "2";
+    return tfq.Code();
+  };
+  // 1602224128 is 2^64; 1593835520 is 2^63, whose product with it is binary32's greatest power.
+  EXPECT_EQ(code("FULLY_CONNECTED", "{}", "[1,1]", "1602224128"), "limit");
+  EXPECT_EQ(code("FULLY_CONNECTED", "{}", "[1,1]", "1593835520"), "ok");
+  const std::string window =
+      "{\"dh\":1,\"dw\":1,\"kh\":1,\"kw\":1,\"pad\":\"valid\",\"sh\":1,\"sw\":1}";
+  EXPECT_EQ(code("CONV_2D", window, "[1,1,1,1]", "1602224128"), "ok");
+}
+
+// The pads that "same" gives a kernel of 52 at dilation 10 are 255 and 255; of 33 at dilation 16,
+// 256 and 256.
+TEST(TfliteInt8, PadsOfSame) {
+  const auto code = [](int kernel, int dilation) {
+    Tfq tfq;
+    tfq.Fill();
+    const std::string k = std::to_string(kernel);
+    std::string data = "[3";
+    for (int i = 1; i < kernel; ++i) data += ",3";
+    tfq = tfq.With("\"data\":[3]", "\"data\":" + data + "]")
+              .With("\"shape\":[1,1,1,1]", "\"shape\":[1," + k + ",1,1]")
+              .With("\"kh\":1", "\"kh\":" + k)
+              .With("\"dh\":1", "\"dh\":" + std::to_string(dilation))
+              .With("\"pad\":\"valid\"", "\"pad\":\"same\"");
+    return tfq.Code();
+  };
+  EXPECT_EQ(code(52, 10), "ok");
+  EXPECT_EQ(code(33, 16), "limit");
+}
+
+// What a refusal names.
+TEST(TfliteInt8, RefusalsNameTheirPlace) {
+  const auto text = [](const Tfq& tfq) {
+    return Lower(*FindLowering("tflite_int8/1"), {{"model.tfq", tfq.Text()}}, {}).refusal().Text();
+  };
+  EXPECT_EQ(text(Tfq().With("\"type\":\"int32\"", "\"type\":\"int16\"")),
+            "form: model.tfq: tensor 2 is not as the form states");
+  EXPECT_EQ(text(Tfq().With("\"dh\":1,", "")), "layer: model.tfq: op 0 is not as the form states");
+  EXPECT_EQ(text(Tfq().With("\"zp\":0},{\"data\":[100]", "\"zp\":1},{\"data\":[100]")),
+            "unsupported: model.tfq: op 0 (CONV_2D): the weights are not an int8 constant of zero "
+            "point 0");
+}
+
 // The other operators, on a chain built by name.
 std::string OneOp(const std::string& op, const std::string& opts, const std::string& in_shape,
                   const std::string& out_shape, const std::string& act = "none",
@@ -372,6 +431,17 @@ TEST(TfliteInt8, PadAndReshape) {
   EXPECT_EQ(OneOp("PAD", one, "[1,2,2,1]", "[1,3,4,1]", "relu"), "unsupported");
   EXPECT_EQ(OneOp("PAD", "{\"pb\":-1,\"pl\":0,\"pr\":2,\"pt\":0}", "[1,2,2,1]", "[1,3,4,1]"),
             "layer");
+  EXPECT_EQ(
+      OneOp("PAD", "{\"pb\":255,\"pl\":255,\"pr\":255,\"pt\":255}", "[1,2,2,1]", "[1,512,512,1]"),
+      "pad");
+  for (const std::string pad : {"pb", "pl", "pr", "pt"}) {
+    std::string opts = "{\"pb\":0,\"pl\":0,\"pr\":0,\"pt\":0}";
+    opts.replace(opts.find(pad) + 4, 1, "256");
+    EXPECT_EQ(
+        OneOp("PAD", opts, "[1,2,2,1]", pad == "pb" || pad == "pt" ? "[1,258,2,1]" : "[1,2,258,1]"),
+        "limit")
+        << pad;
+  }
   EXPECT_EQ(OneOp("PAD", one, "[1,4]", "[1,4]"), "unsupported");
   EXPECT_EQ(OneOp("RESHAPE", "{}", "[1,1,1,4]", "[1,4]"), "limit") << "a graph without nodes";
   EXPECT_EQ(OneOp("RESHAPE", "{}", "[1,2,2,1]", "[1,4]"), "unsupported") << "it is out";
