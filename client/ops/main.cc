@@ -1,4 +1,5 @@
 // wai-verify: the tool of the integer operator set (docs/integer-operators.md).
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -41,7 +42,7 @@ int Usage(const std::string& what) {
 int RunWords(const std::vector<std::string>& words) {
   if (words.empty()) return Usage("");
   const std::string& command = words[0];
-  if (command == "--help" || command == "help") {
+  if (command == "help" || std::find(words.begin(), words.end(), "--help") != words.end()) {
     std::fputs(kUsageText, stdout);
     return 0;
   }
