@@ -41,7 +41,8 @@ TEST(LoadStep1, CountsAndReservedBytes) {
            {24, 1ull << 31, 8},  // max_elems
            {24, 1ull << 63, 8},
            {32, 0xFFFFFFFF, 4},  // params_len that passes the file
-           {36, 153, 4}}) {      // file_len
+           {36, 153, 4},         // file_len
+           {39, 1, 1}}) {
     EXPECT_EQ(LoadOutcome(Patched(Base(), at, value, width)), "header") << at << " " << value;
   }
   EXPECT_EQ(LoadOutcome(Patched(Base(), 24, (1ull << 31) - 1, 8)), "ok");
@@ -286,6 +287,12 @@ TEST(LoadStep5, MultipliersExceptTheLeast) {
     base.mult = base.m = -kI64Max;
     EXPECT_EQ(LoadOutcome(base.Build()), "ok") << OpName(op);
   }
+}
+
+TEST(LoadStep5, LeakyTakesEveryU32) {
+  BaseCase base(Op::kLeaky);
+  base.p.a = 0xFFFFFFFF;
+  EXPECT_EQ(LoadOutcome(base.Build()), "ok");
 }
 
 TEST(LoadStep5, EpsilonIsNotZero) {

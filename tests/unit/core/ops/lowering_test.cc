@@ -251,6 +251,18 @@ TEST(IntMlp, Refusals) {
   EXPECT_EQ(mlp("\"out\":null", "\"out\":{\"hi\":9999,\"lo\":-9999}"), "ok");
 }
 
+// Where a layer is at fault the refusal says so, and does not leave it to the graph's own checks.
+TEST(IntMlp, TheLayerAtFaultIsNamed) {
+  const std::string member =
+      "{\"form\":\"int_mlp\",\"in\":{\"c\":1,\"fixed\":1,\"h_cap\":1,\"hi\":1,\"lo\":0,\"w_cap\":1}"
+      ","
+      "\"layers\":[{\"act\":null,\"bias\":[],\"cout\":0,\"mult\":[1],\"rnd\":0,\"shift\":[0],\"w\":"
+      "[]}"
+      "],\"max_elems\":4096,\"out\":null,\"pin\":\"\"}\n";
+  EXPECT_EQ(Lower(*FindLowering("int_mlp/1"), {{"net.whm", member}}, {}).refusal().Text(),
+            "limit: net.whm: layer 0: a parameter is out of range");
+}
+
 TEST(Lowering, OfTwoFaultsOfOneCodeTheFirstMembersIsNamed) {
   CorpusSet set = SetNamed("hyper_a");
   for (Member& member : set.members) member.bytes = "{}\n";

@@ -367,6 +367,66 @@ TEST(TfliteInt8, PadsOfSame) {
   EXPECT_EQ(code(33, 16), "limit");
 }
 
+// The greatest window: kernel 64, stride 64 and dilation 16; and a depthwise filter of no channels.
+TEST(TfliteInt8, GreatestWindows) {
+  const auto code = [](const std::string& key, int value, int kernel, int in, int out) {
+    const auto text = [](int v) { return std::to_string(v); };
+    std::string data = "3";
+    for (int i = 1; i < kernel; ++i) data += ",3";
+    return Tfq()
+        .With("\"data\":[3]", "\"data\":[" + data + "]")
+        .With("\"shape\":[1,1,1,1]", "\"shape\":[1," + text(kernel) + ",1,1]")
+        .With("\"kh\":1", "\"kh\":" + text(kernel))
+        .With(key + ":1", key + ":" + text(value))
+        .With("\"shape\":[1,2,2,1]", "\"shape\":[1," + text(in) + ",2,1]")
+        .With("\"shape\":[1,2,2,1]", "\"shape\":[1," + text(out) + ",2,1]")
+        .Code();
+  };
+  EXPECT_EQ(code("\"dw\"", 1, 64, 64, 1), "ok");
+  EXPECT_EQ(code("\"sh\"", 64, 1, 65, 2), "ok");
+  EXPECT_EQ(code("\"sh\"", 65, 1, 66, 2), "limit");
+  EXPECT_EQ(code("\"dh\"", 16, 2, 17, 1), "ok");
+  EXPECT_EQ(code("\"dh\"", 17, 2, 18, 1), "limit");
+  EXPECT_EQ(Tfq()
+                .With("\"op\":\"CONV_2D\"", "\"op\":\"DEPTHWISE_CONV_2D\"")
+                .With("\"shape\":[1,2,2,1]", "\"shape\":[1,2,2,0]")
+                .Code(),
+            "limit");
+}
+
+// ADD's inputs are halved by twice the larger scale, whichever it is: 1/(2*2) and 2/(2*2), then
+// 4/(4*2^20).
+TEST(TfliteInt8, AddScalesByTheLargerScale) {
+  for (const bool second_larger : {true, false}) {
+    const std::string one = "1065353216";
+    const std::string two = "1073741824";
+    Tfq tfq;
+    tfq.tensors =
+        "{\"data\":null,\"scale\":[" + (second_larger ? one : two) +
+        "],\"shape\":[1,2],\"type\":\"int8\",\"zp\":0},{\"data\":null,\"scale\":[" +
+        (second_larger ? two : one) +
+        "],\"shape\":[1,2],\"type\":\"int8\",\"zp\":0},"
+        "{\"data\":null,\"scale\":[1082130432],\"shape\":[1,2],\"type\":\"int8\",\"zp\":0},"
+        "{\"data\":[1,0,0,1],\"scale\":[" +
+        one + "],\"shape\":[2,2],\"type\":\"int8\",\"zp\":0}";
+    tfq.ops =
+        "{\"act\":\"none\",\"in\":[0,3],\"op\":\"FULLY_CONNECTED\",\"opts\":{},\"out\":1},"
+        "{\"act\":\"none\",\"in\":[0,1],\"op\":\"ADD\",\"opts\":{},\"out\":2}";
+    tfq.out = "2";
+    const std::string nodes = tfq.Nodes();
+    const std::string quarter =
+        "rescale half_up 1048576 0 0; rescale half_up 1073741824 31 0; "
+        "rescale half_away 1 1 0; ";
+    const std::string half =
+        "rescale half_up 1048576 0 0; rescale half_up 1073741824 31 0; "
+        "rescale half_away 1 0 0; ";
+    EXPECT_NE(nodes.find((second_larger ? quarter + half : half + quarter) +
+                         "add; rescale half_up 1073741824 31 0; rescale half_away 1 19 0; clamp"),
+              std::string::npos)
+        << nodes;
+  }
+}
+
 // What a refusal names.
 TEST(TfliteInt8, RefusalsNameTheirPlace) {
   const auto text = [](const Tfq& tfq) {
@@ -375,6 +435,11 @@ TEST(TfliteInt8, RefusalsNameTheirPlace) {
   EXPECT_EQ(text(Tfq().With("\"type\":\"int32\"", "\"type\":\"int16\"")),
             "form: model.tfq: tensor 2 is not as the form states");
   EXPECT_EQ(text(Tfq().With("\"dh\":1,", "")), "layer: model.tfq: op 0 is not as the form states");
+  EXPECT_EQ(text(Tfq()
+                     .With("\"kw\":1", "\"kw\":2")
+                     .With("\"shape\":[1,1,1,1]", "\"shape\":[1,1,2,1]")
+                     .With("\"data\":[3]", "\"data\":[3,3]")),
+            "limit: model.tfq: op 0 (CONV_2D): the output's shape");
   EXPECT_EQ(text(Tfq().With("\"zp\":0},{\"data\":[100]", "\"zp\":1},{\"data\":[100]")),
             "unsupported: model.tfq: op 0 (CONV_2D): the weights are not an int8 constant of zero "
             "point 0");
@@ -422,6 +487,34 @@ TEST(TfliteInt8, Pools) {
                   "[1,5,5,3]", "[1,5,5,3]"),
             "limit");
   EXPECT_EQ(OneOp("MAX_POOL_2D", WindowOptions(1, 1, "same"), "[1,5]", "[1,5]"), "limit");
+}
+
+// A kernel that no WHG1 node has is refused by name, not left to the graph's own checks.
+TEST(TfliteInt8, WindowsBeyondTheFormAreNamed) {
+  const auto text = [](const std::string& op, const std::string& tensors, const std::string& out) {
+    Tfq tfq;
+    tfq.tensors = tensors;
+    tfq.ops = op;
+    tfq.out = out;
+    return Lower(*FindLowering("tflite_int8/1"), {{"model.tfq", tfq.Text()}}, {}).refusal().Text();
+  };
+  const auto activation = [](const std::string& shape) {
+    return "{\"data\":null,\"scale\":[1065353216],\"shape\":" + shape +
+           ",\"type\":\"int8\",\"zp\":0}";
+  };
+  EXPECT_EQ(text("{\"act\":\"none\",\"in\":[0],\"op\":\"MAX_POOL_2D\",\"opts\":{\"dh\":1,\"dw\":1,"
+                 "\"kh\":65,\"kw\":1,\"pad\":\"valid\",\"sh\":1,\"sw\":1},\"out\":1}",
+                 activation("[1,65,1,1]") + "," + activation("[1,1,1,1]"), "1"),
+            "limit: model.tfq: op 0 (MAX_POOL_2D): a kernel, stride or dilation is out of range");
+  std::string weights = "1";
+  for (int i = 1; i < 65; ++i) weights += ",1";
+  EXPECT_EQ(text("{\"act\":\"none\",\"in\":[0],\"op\":\"RESHAPE\",\"opts\":{},\"out\":1},"
+                 "{\"act\":\"none\",\"in\":[1,2],\"op\":\"FULLY_CONNECTED\",\"opts\":{},\"out\":3}",
+                 activation("[1,65,1,1]") + "," + activation("[1,65]") + ",{\"data\":[" + weights +
+                     "],\"scale\":[1065353216],\"shape\":[1,65],\"type\":\"int8\",\"zp\":0}," +
+                     activation("[1,1]"),
+                 "3"),
+            "limit: model.tfq: op 1 (FULLY_CONNECTED): the input is larger than 64x64");
 }
 
 TEST(TfliteInt8, PadAndReshape) {
