@@ -11,8 +11,8 @@ it compiled once, and runs, cheapest first,
   2. helx_ops_differential on cases of tests/integration/ops/differential_cases.py, then
   3. the unit and property tests of core/ops (without the tests of the corpus itself).
 
-A mutant is killed by the first that fails; one that does not compile is replaced by the next in
-the sample's order. Most die by the first, after some 2 s of processor time. WORK keeps the objects
+A mutant is killed by the first that fails. One that does not compile is replaced by the next in
+the sample's order, and so is one that equivalent.json beside this shows to change nothing. Most die by the first, after some 2 s of processor time. WORK keeps the objects
 and the results, so that an interrupted run continues; `--again` runs the recorded survivors anew,
 after a test for them was written.
 """
@@ -250,13 +250,54 @@ def kill(builder):
     return None
 
 
-def order(seed, texts, mutant):
-    path, at, old, new = mutant
-    text = texts[path]
+def place_of(text, at):
+    """The line that holds the offset `at`, how many equal lines are before it, and the column."""
     begin = text.rfind("\n", 0, at) + 1
     line = text[begin:text.find("\n", at)]
-    before = text.count("\n" + line, 0, begin)
-    return hashlib.sha256(f"{seed}|{path}|{line}|{before}|{at - begin}|{old}|{new}".encode()).digest()
+    return line, text.count("\n" + line, 0, begin), at - begin
+
+
+def order(seed, texts, mutant):
+    path, at, old, new = mutant
+    line, before, column = place_of(texts[path], at)
+    return hashlib.sha256(f"{seed}|{path}|{line}|{before}|{column}|{old}|{new}".encode()).digest()
+
+
+def equivalence(known, texts, mutant):
+    """The entry of equivalent.json that a mutant is, or None."""
+    path, at, old, new = mutant
+    line, before, column = place_of(texts[path], at)
+    key = (path, line.strip(), before, column - (len(line) - len(line.lstrip())),
+           f"{old.strip()} -> {new.strip()}")
+    return known.get(key)
+
+
+def read_equivalents():
+    """equivalent.json: entries by file, stripped line, number of equal lines before, column, change."""
+    entries = json.loads(pathlib.Path(__file__).with_name("equivalent.json").read_text())
+    return {(e["file"], e["line"], e["before"], e["column"], e["change"]): e for e in entries}
+
+
+def where_of(path, text, at):
+    return f"{path.removeprefix('core/ops/')}:{text.count(chr(10), 0, at) + 1}"
+
+
+def change_of(text, at, old, new):
+    line = place_of(text, at)[0].strip()
+    code = line if len(line) <= 70 else line[:67] + "..."
+    return f"`{old.strip()}` → `{new.strip()}` in `{code}`".replace("|", "\\|")
+
+
+def report(texts, sample, equivalent):
+    rows = ["## Equivalent", "", "| file:line | change | why it changes nothing |",
+            "| --- | --- | --- |"]
+    rows += [f"| {where_of(path, texts[path], at)} | {change_of(texts[path], at, old, new)} | "
+             f"{entry['why']} |".replace("||", "|\\|")
+             for (path, at, old, new), entry in sorted(equivalent, key=lambda row: row[0])]
+    rows += ["", "## Killed", "", "| file:line | change | killed by |", "| --- | --- | --- |"]
+    rows += [f"| {where_of(path, texts[path], at)} | {change_of(texts[path], at, old, new)} | "
+             f"{result} |" for (path, at, old, new), result in sorted(sample)]
+    return "\n".join(rows) + "\n"
 
 
 def main():
@@ -288,35 +329,31 @@ def main():
     results = json.loads(store.read_text()) if store.exists() else {}
     if args.again:
         results = {mutant: result for mutant, result in results.items() if result != "survives"}
-    sample = []
+    known = read_equivalents()
+    sample, equivalent = [], []
     for path, at, old, new in everything:
         if len(sample) == args.count:
             break
         text = texts[path]
-        line = text.count("\n", 0, at) + 1
-        source_line = text.splitlines()[line - 1].strip()
+        entry = equivalence(known, texts, (path, at, old, new))
+        if entry:
+            equivalent.append(((path, at, old, new), entry))
+            continue
         identity = hashlib.sha256(f"{path}|{at}|{old}|{new}|{hashlib.sha256(text.encode()).hexdigest()}"
                                   .encode()).hexdigest()[:12]
         if identity not in results:
             built = builder.build(path, text[:at] + new + text[at + len(old):])
             results[identity] = kill(builder) or "survives" if built else "does not compile"
             store.write_text(json.dumps(results, indent=0))
-            print(f"{len(sample)} {path}:{line} {old.strip()} -> {new.strip()}: "
+            print(f"{len(sample)} {where_of(path, text, at)} {change_of(text, at, old, new)}: "
                   f"{results[identity]}", flush=True)
         if results[identity] != "does not compile":
-            sample.append((path, line, source_line, old.strip(), new.strip(), results[identity]))
+            sample.append(((path, at, old, new), results[identity]))
 
-    killed = sum(entry[-1] != "survives" for entry in sample)
-    print(f"killed {killed} of {len(sample)}")
+    killed = sum(result != "survives" for _, result in sample)
+    print(f"killed {killed} of {len(sample)}, {len(equivalent)} equivalent ones among them left out")
     if args.report:
-        rows = ["| file:line | change | killed by |", "| --- | --- | --- |"]
-        for path, line, source, old, new, result in sorted(sample):
-            where = f"{path.removeprefix('core/ops/')}:{line}"
-            code = source if len(source) <= 70 else source[:67] + "..."
-            code = code.replace("|", "\\|")
-            change = f"`{old}` → `{new}`".replace("|", "\\|")
-            rows.append(f"| {where} | {change} in `{code}` | {result} |")
-        args.report.write_text("\n".join(rows) + "\n")
+        args.report.write_text(report(texts, sample, equivalent))
     return 0 if killed == len(sample) else 1
 
 

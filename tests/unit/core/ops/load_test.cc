@@ -70,6 +70,7 @@ TEST(LoadStep1, CountsOfWholeTables) {
     graph.outputs.resize(count, graph.outputs[0]);
     return LoadOutcome(graph);
   };
+  EXPECT_EQ(outputs(0), "header");
   EXPECT_EQ(outputs(256), "ok");
   EXPECT_EQ(outputs(257), "header");
   // Each adds the one before it to the input: 65536 of them take x in [0, 1] to at most 65537.
@@ -80,6 +81,7 @@ TEST(LoadStep1, CountsOfWholeTables) {
     graph.outputs = {count};
     return LoadOutcome(graph);
   };
+  EXPECT_EQ(nodes(0), "header");
   EXPECT_EQ(nodes(65536), "ok");
   EXPECT_EQ(nodes(65537), "header");
 }

@@ -171,8 +171,8 @@ TEST(Run, PointwiseConvolutionsWithOnePadEqualTheFormula) {
   }
 }
 
-// One layer whose every input element is `value`, against the formula; unit rqb, bias 0.
-void ExpectConvolutionOf(Params p, const Shape& shape, int64_t value) {
+// One layer, unit rqb and bias 0, against the formula; input element i is value - i % 7 * step.
+void ExpectConvolutionOf(Params p, const Shape& shape, int64_t value, int64_t step = 0) {
   p.mult = {1};
   p.post_bias = {0};
   p.shift = {0};
@@ -182,7 +182,8 @@ void ExpectConvolutionOf(Params p, const Shape& shape, int64_t value) {
   graph.outputs = {AddNode(&graph, Op::kConv, {0}, p)};
   const Result<PlannedGraph> loaded = LoadWhg1(WriteWhg1(graph));
   ASSERT_TRUE(loaded.ok()) << loaded.refusal().Text();
-  const Tensor x{shape, Elements(shape.elements(), value)};
+  Tensor x{shape, {}};
+  for (int64_t i = 0; i < shape.elements(); ++i) x.data.push_back(value - i % 7 * step);
   const auto y = Instance(&loaded.value()).Decode({x});
   ASSERT_TRUE(y.ok()) << y.refusal().Text();
   const Shape& out = y.value()[0].shape;
@@ -213,8 +214,9 @@ TEST(Run, LanesEndWhereTheirTypesDo) {
   }
 }
 
-// A row of outputs from two columns of taps; and rows of the input that no tap reads, below those
-// of a plane whose first rows are pads.
+// A row of outputs from two columns of taps, side by side or a stride apart; two rows from one row
+// and a pad; and rows of the input that no tap reads, below those of a plane whose first rows are
+// pads.
 TEST(Run, PlanesOfOneRow) {
   Params columns;
   columns.cin = 3;
@@ -222,14 +224,22 @@ TEST(Run, PlanesOfOneRow) {
   columns.kw = 2;
   columns.w.assign(24, 5);
   for (size_t i = 0; i < columns.w.size(); ++i) columns.w[i] -= static_cast<int32_t>(i);
-  ExpectConvolutionOf(columns, {3, 1, 50}, 9);
+  ExpectConvolutionOf(columns, {3, 1, 50}, 9, 1);
+  columns.sw = 2;
+  ExpectConvolutionOf(columns, {3, 1, 50}, 9, 1);
+  Params point;
+  point.cin = 3;
+  point.cout = 4;
+  point.pt = 1;
+  point.w = {1, -2, 3, 4, 5, -6, 7, 8, 9, -1, 2, -3};
+  ExpectConvolutionOf(point, {3, 1, 50}, 9, 1);
   Params rows;
   rows.cin = rows.cout = 2;
   rows.kh = 2;
   rows.sh = 4;
   rows.pt = 2;
   rows.w.assign(8, 7);
-  ExpectConvolutionOf(rows, {2, 3, 48}, 9);
+  ExpectConvolutionOf(rows, {2, 3, 48}, 9, 1);
 }
 
 // Convolutions whose inputs do not fit the nearest cache, so that their positions are computed in
