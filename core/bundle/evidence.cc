@@ -118,13 +118,16 @@ class TensorFiles {
   explicit TensorFiles(const Evidence& evidence) : evidence_(evidence) {}
 
   // `what` is for messages: "input 0".
-  absl::Status Take(const std::string& path, const TensorSpec& spec, const std::string& sha256,
-                    const char* code, const std::string& what) {
+  absl::Status Take(const std::string& path, const std::string& expected, const TensorSpec& spec,
+                    const std::string& sha256, const char* code, const std::string& what) {
+    if (path != expected) {
+      return RefuseEvidence("tensor_path", what + " is said to lie in " + ShownText(path) +
+                                               "; its place is " + expected);
+    }
     const Artifact* artifact = evidence_.manifest.Find(path);
-    if (artifact == nullptr || !path.starts_with("tensors/")) {
-      return RefuseEvidence(
-          "tensor_missing",
-          what + " names " + path + ", which is not a file of the bundle below tensors/");
+    if (artifact == nullptr) {
+      return RefuseEvidence("tensor_missing",
+                            what + " names " + path + ", which is not a file of the bundle");
     }
     if (artifact->digest.hash != sha256) {
       return RefuseEvidence(code, what + " (" + path + ") has the SHA-256 " +
@@ -173,9 +176,10 @@ absl::Status CheckInputs(const Evidence& evidence, TensorFiles* files) {
                                                  " were requested");
   }
   for (size_t s = 0; s < evidence.result.inputs.size(); ++s) {
-    for (const RetainedTensor& tensor : evidence.result.inputs[s]) {
-      HELX_RETURN_IF_ERROR(files->Take(tensor.path, tensor.spec, tensor.digest.hash,
-                                       "input_artifact_mismatch",
+    for (size_t i = 0; i < evidence.result.inputs[s].size(); ++i) {
+      const RetainedTensor& tensor = evidence.result.inputs[s][i];
+      HELX_RETURN_IF_ERROR(files->Take(tensor.path, InputPath(s, i), tensor.spec,
+                                       tensor.digest.hash, "input_artifact_mismatch",
                                        "input " + std::to_string(tensor.spec.index)));
     }
   }
@@ -188,8 +192,8 @@ absl::Status CheckReferences(const Evidence& evidence, TensorFiles* files) {
     for (size_t k = 0; k < result.references[i].tensors.size(); ++k) {
       const BoundTensor& tensor = result.references[i].tensors[k];
       HELX_RETURN_IF_ERROR(
-          files->Take(result.reference_paths[i][k], tensor.spec, tensor.digest.hash,
-                      "reference_artifact_mismatch",
+          files->Take(result.reference_paths[i][k], ReferencePath(i, k), tensor.spec,
+                      tensor.digest.hash, "reference_artifact_mismatch",
                       "reference " + std::to_string(i) + ", output " + std::to_string(k)));
     }
   }
@@ -223,7 +227,7 @@ absl::Status CheckSample(const Evidence& evidence, size_t i, TensorFiles* files)
                             " outputs; the acquisition asks for " + std::to_string(retained));
   }
   for (size_t k = 0; k < retained; ++k) {
-    HELX_RETURN_IF_ERROR(files->Take(sample.output_tensors[k], result.outputs[k],
+    HELX_RETURN_IF_ERROR(files->Take(sample.output_tensors[k], OutputPath(i, k), result.outputs[k],
                                      sample.signatures[k], "signature_mismatch",
                                      SampleText(i) + ", output " + std::to_string(k)));
   }

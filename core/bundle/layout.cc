@@ -53,6 +53,19 @@ std::optional<FileKind> KindOfFile(std::string_view path) {
   return std::nullopt;
 }
 
+std::string InputPath(size_t set, size_t input) {
+  return "tensors/inputs/" + std::to_string(set) + "/input-" + std::to_string(input) + ".bin";
+}
+
+std::string ReferencePath(size_t reference, size_t output) {
+  return "tensors/references/" + std::to_string(reference) + "/output-" + std::to_string(output) +
+         ".bin";
+}
+
+std::string OutputPath(size_t sample, size_t output) {
+  return "tensors/outputs/" + std::to_string(sample) + "/output-" + std::to_string(output) + ".bin";
+}
+
 absl::Status CheckLayout(const Manifest& manifest) {
   for (const Artifact& artifact : manifest.artifacts) {
     const auto kind = KindOfFile(artifact.path);

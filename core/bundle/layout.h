@@ -24,6 +24,11 @@ struct FileKind {
 // What a bundle's file of that path is; empty when no bundle has such a file.
 std::optional<FileKind> KindOfFile(std::string_view path);
 
+// Where tensors lie: of an input set, of a reference, of a sample.
+std::string InputPath(size_t set, size_t input);
+std::string ReferencePath(size_t reference, size_t output);
+std::string OutputPath(size_t sample, size_t output);
+
 // Refuses artifacts that no bundle has (unknown_artifact) or that are said to be something else
 // than their path says (media_type_mismatch, wrong_role).
 absl::Status CheckLayout(const Manifest& manifest);

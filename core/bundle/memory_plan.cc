@@ -1,6 +1,8 @@
 #include "core/bundle/memory_plan.h"
 
+#include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <string>
 
 #include "core/base/hex.h"
@@ -33,7 +35,39 @@ absl::StatusOr<int64_t> Bytes(const Json& object, const char* name, std::string_
   return bytes;
 }
 
+absl::Status CheckMembers(const Json& value, const std::string& where,
+                          std::initializer_list<std::string_view> names) {
+  if (!value.is_object()) return InvalidArgument(where + " is not an object");
+  for (const auto& [name, member] : value.items()) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      return InvalidArgument(where + " has the member " + ShownText(name) +
+                             "; allowed: " + JoinNames(names));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Name, subgraph and ordinal of a tensor or an operator.
+absl::Status CheckNamed(const Json& item, const char* ordinal, const std::string& where) {
+  HELX_RETURN_IF_ERROR(JsonString(item, "name", where).status());
+  HELX_RETURN_IF_ERROR(Bytes(item, "subgraph", where).status());
+  return Bytes(item, ordinal, where).status();
+}
+
+// The bytes of scratch memory of an operator.
+absl::StatusOr<int64_t> PlannedScratch(const Json& step, const std::string& where) {
+  HELX_RETURN_IF_ERROR(
+      CheckMembers(step, where, {"index", "kernel", "macs", "name", "scratch_bytes", "subgraph"}));
+  HELX_RETURN_IF_ERROR(CheckNamed(step, "index", where));
+  HELX_RETURN_IF_ERROR(JsonString(step, "kernel", where).status());
+  HELX_RETURN_IF_ERROR(Bytes(step, "macs", where).status());
+  return Bytes(step, "scratch_bytes", where);
+}
+
 absl::Status CheckPlannedTensor(const Json& tensor, const std::string& where, int64_t arena) {
+  HELX_RETURN_IF_ERROR(CheckMembers(
+      tensor, where, {"bytes", "first", "last", "name", "number", "offset", "subgraph"}));
+  HELX_RETURN_IF_ERROR(CheckNamed(tensor, "number", where));
   HELX_ASSIGN_OR_RETURN(const int64_t offset, Bytes(tensor, "offset", where));
   HELX_ASSIGN_OR_RETURN(const int64_t bytes, Bytes(tensor, "bytes", where));
   HELX_ASSIGN_OR_RETURN(const int64_t first, JsonInt(tensor, "first", where));
@@ -50,6 +84,9 @@ absl::Status CheckPlannedTensor(const Json& tensor, const std::string& where, in
 absl::StatusOr<Plan> ParsePlan(std::string_view text) {
   HELX_ASSIGN_OR_RETURN(const Json value, ParseJson(text));
   const std::string where = "memory";
+  HELX_RETURN_IF_ERROR(CheckMembers(value, where,
+                                    {"arena_bytes", "operators", "placement", "scratch_bytes",
+                                     "tensors", "variable_bytes", "weight_bytes"}));
   Plan plan;
   HELX_ASSIGN_OR_RETURN(plan.arena_bytes, Bytes(value, "arena_bytes", where));
   HELX_ASSIGN_OR_RETURN(plan.scratch_bytes, Bytes(value, "scratch_bytes", where));
@@ -60,8 +97,19 @@ absl::StatusOr<Plan> ParsePlan(std::string_view text) {
     HELX_RETURN_IF_ERROR(
         CheckPlannedTensor((*tensors)[i], ItemPath("memory.tensors", i), plan.arena_bytes));
   }
-  HELX_RETURN_IF_ERROR(JsonList(value, "operators", where).status());
+  HELX_ASSIGN_OR_RETURN(const Json* operators, JsonList(value, "operators", where));
+  int64_t scratch = 0;
+  for (size_t i = 0; i < operators->size(); ++i) {
+    HELX_ASSIGN_OR_RETURN(const int64_t bytes,
+                          PlannedScratch((*operators)[i], ItemPath("memory.operators", i)));
+    scratch = std::max(scratch, bytes);
+  }
+  if (scratch != plan.scratch_bytes) {
+    return InvalidArgument("memory.scratch_bytes is " + std::to_string(plan.scratch_bytes) +
+                           "; its operators need " + std::to_string(scratch));
+  }
   HELX_ASSIGN_OR_RETURN(const Json* placement, JsonMember(value, "placement", where));
+  HELX_RETURN_IF_ERROR(CheckMembers(*placement, "memory.placement", {"arena", "code", "weights"}));
   HELX_ASSIGN_OR_RETURN(plan.arena, JsonString(*placement, "arena", "memory.placement"));
   HELX_ASSIGN_OR_RETURN(plan.code, JsonString(*placement, "code", "memory.placement"));
   HELX_ASSIGN_OR_RETURN(plan.weights, JsonString(*placement, "weights", "memory.placement"));

@@ -2,6 +2,7 @@
 
 #include "core/base/file.h"
 #include "core/base/sha256.h"
+#include "core/bundle/layout.h"
 #include "core/bundle/reader.h"
 #include "core/bundle/request_file.h"
 
@@ -97,8 +98,7 @@ absl::StatusOr<ResultDocument> AddRequest(const FrozenRequest& request,
     auto& retained = result.inputs.emplace_back();
     for (size_t i = 0; i < tensors.inputs[s].size(); ++i) {
       const BoundTensor& bound = request.tensors.input_sets[s][i];
-      const std::string path =
-          "tensors/inputs/" + std::to_string(s) + "/input-" + std::to_string(i) + ".bin";
+      const std::string path = InputPath(s, i);
       HELX_RETURN_IF_ERROR(writer->Add(path, tensors.inputs[s][i]));
       retained.push_back(RetainedTensor{bound.spec, path, bound.digest});
     }
@@ -107,8 +107,7 @@ absl::StatusOr<ResultDocument> AddRequest(const FrozenRequest& request,
   for (size_t r = 0; r < tensors.references.size(); ++r) {
     auto& paths = result.reference_paths.emplace_back();
     for (size_t i = 0; i < tensors.references[r].size(); ++i) {
-      paths.push_back("tensors/references/" + std::to_string(r) + "/output-" + std::to_string(i) +
-                      ".bin");
+      paths.push_back(ReferencePath(r, i));
       HELX_RETURN_IF_ERROR(writer->Add(paths.back(), tensors.references[r][i]));
     }
   }

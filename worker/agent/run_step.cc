@@ -5,6 +5,7 @@
 #include "core/base/file.h"
 #include "core/base/hex.h"
 #include "core/base/sha256.h"
+#include "core/bundle/layout.h"
 #include "core/bundle/measurements.h"
 #include "core/bundle/verify.h"
 #include "worker/agent/action_steps.h"
@@ -77,8 +78,7 @@ absl::Status AddSamples(const FrozenRequest& request, const RequestTensors& tens
       sample.signatures.push_back(HexEncode(signature));
     }
     for (size_t o = 0; o < measured.outputs.size(); ++o) {
-      sample.output_tensors.push_back("tensors/outputs/" + std::to_string(s) + "/output-" +
-                                      std::to_string(o) + ".bin");
+      sample.output_tensors.push_back(OutputPath(s, o));
       HELX_RETURN_IF_ERROR(writer->Add(sample.output_tensors.back(), measured.outputs[o]));
     }
     if (s < tensors.references.size()) {

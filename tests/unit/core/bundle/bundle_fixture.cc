@@ -165,6 +165,22 @@ BundleParts PlainParts() {
   return parts;
 }
 
+BundleParts SequenceParts() {
+  BundleParts parts = ExampleParts();
+  auto& sets = parts.request.tensors.input_sets;
+  sets.push_back(sets[0]);
+  parts.request.acquisition = {0, 2, "carry", true};
+  parts.result.acquisition = parts.request.acquisition;
+  auto& retained = parts.result.inputs.emplace_back(parts.result.inputs[0]);
+  for (size_t i = 0; i < retained.size(); ++i) {
+    const std::string bytes = parts.files[retained[i].path];
+    retained[i].path = InputPath(1, i);
+    parts.files[retained[i].path] = bytes;
+  }
+  parts.Rebind();
+  return parts;
+}
+
 std::map<std::string, std::string> BundleFiles(const BundleParts& parts) {
   std::map<std::string, std::string> files = parts.files;
   files["request.json"] = *RequestFile(parts.request, parts.tensor_contents);

@@ -37,6 +37,9 @@ BundleParts ExampleParts();
 // The parts of a diagnostic run with the default policy: no counts, implicit zeros, signatures only, no reference.
 BundleParts PlainParts();
 
+// ExampleParts with an input set per sample; both hold the same bytes.
+BundleParts SequenceParts();
+
 // The content of every file but manifest.json.
 std::map<std::string, std::string> BundleFiles(const BundleParts& parts);
 

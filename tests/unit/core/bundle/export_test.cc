@@ -36,17 +36,6 @@ BundleParts NonFiniteParts() {
   return parts;
 }
 
-BundleParts SequenceParts() {
-  BundleParts parts = ExampleParts();
-  auto& sets = parts.request.tensors.input_sets;
-  sets.push_back(sets[0]);
-  parts.request.acquisition = {0, 2, "carry", true};
-  parts.result.acquisition = parts.request.acquisition;
-  parts.result.inputs.push_back(parts.result.inputs[0]);
-  parts.Rebind();
-  return parts;
-}
-
 TEST(Observations, BindsInputsOutputsAndVerdicts) {
   const auto view = Observations(Load(ExampleParts()));
   ASSERT_TRUE(view.ok()) << view.status();

@@ -70,14 +70,7 @@ TEST(LoadBundle, AcceptsADegradedRun) {
 }
 
 TEST(LoadBundle, AcceptsAnInputSequence) {
-  BundleParts parts = ExampleParts();
-  auto& sets = parts.request.tensors.input_sets;
-  sets.push_back(sets[0]);
-  parts.request.acquisition = {0, 2, "carry", true};
-  parts.result.acquisition = parts.request.acquisition;
-  parts.result.inputs.push_back(parts.result.inputs[0]);
-  parts.Rebind();
-  const auto bundle = LoadBundle(WriteFolder(parts));
+  const auto bundle = LoadBundle(WriteFolder(SequenceParts()));
   ASSERT_TRUE(bundle.ok()) << bundle.status();
   EXPECT_FALSE(BundleInputIdentity(*bundle)->value.has_value());
   EXPECT_TRUE(BundleInputIdentity(*bundle)->sequence_value.has_value());

@@ -253,8 +253,11 @@ std::vector<Tampering> Tamperings() {
        Parts([](BundleParts& p) { p.result.inputs[0][0].spec.name = "x"; })},
       {"input_removed", "inputs_mismatch",
        Parts([](BundleParts& p) { p.result.inputs[0].pop_back(); })},
-      {"input_file_swapped", "input_artifact_mismatch", Parts([](BundleParts& p) {
+      {"input_path_swapped", "tensor_path", Parts([](BundleParts& p) {
          std::swap(p.result.inputs[0][0].path, p.result.inputs[0][1].path);
+       })},
+      {"input_file_replaced", "input_artifact_mismatch", Parts([](BundleParts& p) {
+         p.files["tensors/inputs/0/input-0.bin"] = p.files["tensors/outputs/0/output-0.bin"];
        })},
       {"output_reshaped", "outputs_mismatch",
        Parts([](BundleParts& p) { p.result.outputs[0].shape = {4}; })},
@@ -319,7 +322,11 @@ std::vector<Tampering> Tamperings() {
       {"plan_tensor_backwards", "memory_plan_invalid",
        Plan([](Json& m) { m["tensors"][0]["first"] = 4; })},
       {"plan_scratch_larger", "memory_plan_invalid",
-       Plan([](Json& m) { m["scratch_bytes"] = 257; })},
+       Plan([](Json& m) { m["scratch_bytes"] = m["operators"][0]["scratch_bytes"] = 257; })},
+      {"plan_scratch_of_no_operator", "memory_plan_invalid",
+       Plan([](Json& m) { m["scratch_bytes"] = 17; })},
+      {"plan_extended", "memory_plan_invalid",
+       Plan([](Json& m) { m["operators"][0]["note"] = "x"; })},
       {"plan_arena_larger", "memory_plan_mismatch", Plan([](Json& m) { m["arena_bytes"] = 257; })},
       {"plan_weights_larger", "memory_plan_mismatch",
        Plan([](Json& m) { m["weight_bytes"] = 1025; })},
@@ -378,6 +385,8 @@ std::vector<Tampering> Tamperings() {
        JsonFile("result.json", [](Json& r) { CountOf(r)["basis"] = "silicon"; })},
       {"count_estimated", "measurement_basis",
        JsonFile("result.json", [](Json& r) { CountOf(r)["accuracy"] = "estimate"; })},
+      {"count_of_nothing", "measurement_missing",
+       JsonFile("result.json", [](Json& r) { CountOf(r)["value"] = 0; })},
       {"count_withheld", "measurement_missing",
        JsonFile("result.json",
                 [](Json& r) {
@@ -401,8 +410,13 @@ std::vector<Tampering> Tamperings() {
        })},
       {"output_dropped", "output_count",
        Parts([](BundleParts& p) { p.result.samples[0].output_tensors.pop_back(); })},
-      {"output_path_elsewhere", "tensor_missing", Parts([](BundleParts& p) {
-         p.result.samples[0].output_tensors[0] = "tensors/outputs/none.bin";
+      {"output_path_elsewhere", "tensor_path", Parts([](BundleParts& p) {
+         p.result.samples[0].output_tensors[0] = "tensors/outputs/1/output-0.bin";
+       })},
+      {"output_file_dropped", "tensor_missing",
+       Parts([](BundleParts& p) { p.files.erase("tensors/outputs/0/output-0.bin"); })},
+      {"references_swapped", "tensor_path", Parts([](BundleParts& p) {
+         std::swap(p.result.reference_paths[0], p.result.reference_paths[1]);
        })},
       {"output_longer", "tensor_storage", Parts([](BundleParts& p) {
          p.files["tensors/outputs/0/output-0.bin"] += "x";
