@@ -236,7 +236,6 @@ TEST_F(CliTest, EmptyOptionsAreRefused) {
   WriteTestBundle(folder_.path() + "/made");
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{"results", "export", folder_.path() + "/made", "-o", ""},
-        {"results", "export", folder_.path() + "/made", "--output="},
         {"run", "-c", experiment, "-o", ""},
         {"run", "-c", ""},
         {"run", "-c", experiment, "--reference-dir", ""},
