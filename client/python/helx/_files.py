@@ -116,13 +116,16 @@ def check_bundle_place(folder: Path) -> None:
     for parent in place.parents:
         if is_bundle(parent):
             raise refuse(f"lies inside the bundle {parent}")
-    _check_new_folder(place.parent)
+    mode = None
     try:
         mode = os.lstat(place).st_mode
     except FileNotFoundError:
-        return
+        pass
     except OSError as error:
         raise refuse(f"cannot be looked at ({error.strerror})") from None
+    _check_new_folder(place.parent)
+    if mode is None:
+        return
     if not stat.S_ISDIR(mode):
         raise refuse("exists and is not a folder")
     if not is_bundle(place) and any(place.iterdir()):

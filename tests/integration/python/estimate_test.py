@@ -460,6 +460,9 @@ class EstimateTest(ServiceTest):
         self.refuses(InvalidInput, "wrong_type", api.estimate, "experiment.yaml")
         Path("results").write_text("a file")
         self.refuses(InvalidInput, "place_taken", api.estimate, request(), output="results/..")
+        self.refuses(InvalidInput, "unwritable", api.estimate, request(), output="/proc")
+        for server, code in [(3, "wrong_type"), ("\ud800:1", "not_utf8")]:
+            self.refuses(InvalidInput, code, api.estimate, request(), server=server, output="o")
 
     def test_references_that_do_not_fit(self):
         image, scores = sample(0)
