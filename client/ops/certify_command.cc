@@ -71,14 +71,26 @@ bool ReadCommon(const Arguments& arguments, Subject* subject, std::string* error
   return ReadFields(arguments, &subject->fields, error);
 }
 
+// "int_conv/1 of wai.neural.int_conv, …": what may be chosen.
+std::string LoweringList() {
+  std::string text;
+  for (const LoweringInfo& info : Lowerings()) {
+    text +=
+        (text.empty() ? "" : ", ") + std::string(info.id) + " of " + std::string(info.capability);
+  }
+  return text;
+}
+
 // The lowering of a set: by id where given, and the capability's own.
 bool ResolveLowering(Subject* subject, std::string* error) {
   subject->info = subject->lowering.empty() ? FindLoweringOfCapability(subject->capability)
                                             : FindLowering(subject->lowering);
   if (subject->info == nullptr) {
-    *error = subject->lowering.empty()
+    *error = subject->lowering.empty() && subject->capability.empty() ? "a set needs --capability"
+             : subject->lowering.empty()
                  ? "no lowering has the capability \"" + subject->capability + "\""
                  : "there is no lowering \"" + subject->lowering + "\"";
+    *error += "; there are " + LoweringList();
     return false;
   }
   if (subject->info->capability != subject->capability) {
@@ -98,7 +110,7 @@ bool CheckGraphOptions(const Subject& subject, std::string* error) {
   if (subject.lowering.empty()) return true;
   const LoweringInfo* info = FindLowering(subject.lowering);
   if (info == nullptr) {
-    *error = "there is no lowering \"" + subject.lowering + "\"";
+    *error = "there is no lowering \"" + subject.lowering + "\"; there are " + LoweringList();
     return false;
   }
   if (!subject.capability.empty() && info->capability != subject.capability) {

@@ -292,7 +292,7 @@ def report(texts, sample, equivalent):
     rows = ["## Equivalent", "", "| file:line | change | why it changes nothing |",
             "| --- | --- | --- |"]
     rows += [f"| {where_of(path, texts[path], at)} | {change_of(texts[path], at, old, new)} | "
-             f"{entry['why']} |".replace("||", "|\\|")
+             f"{entry['why']} |"
              for (path, at, old, new), entry in sorted(equivalent, key=lambda row: row[0])]
     rows += ["", "## Killed", "", "| file:line | change | killed by |", "| --- | --- | --- |"]
     rows += [f"| {where_of(path, texts[path], at)} | {change_of(texts[path], at, old, new)} | "

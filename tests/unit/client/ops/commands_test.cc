@@ -136,7 +136,12 @@ TEST_F(Commands, BoundsOfGraphs) {
 TEST_F(Commands, UsageAndRefusals) {
   const std::string set = SetFolder("world_a");
   EXPECT_EQ(BoundsCommand({}), kUsage);
-  EXPECT_EQ(BoundsCommand({set}), kUsage) << "no capability";
+  CaptureStderr();
+  EXPECT_EQ(BoundsCommand({set}), kUsage);
+  EXPECT_EQ(
+      GetCapturedStderr().find("wai-verify: a set needs --capability; there are int_conv/1 of "
+                               "wai.neural.int_conv, "),
+      0u);
   EXPECT_EQ(BoundsCommand({set, "--capability", "wai.unknown"}), kUsage);
   EXPECT_EQ(BoundsCommand({set, "--capability", "wai.world.model", "--lowering", "int_conv/1"}),
             kUsage);
