@@ -102,7 +102,7 @@ class Scheduler {
   // Moves time on: limits, leases, back-off, held calls. To be called a few times a second.
   void Tick();
 
-  // Jobs (scheduler_jobs.cc).
+  // Jobs (scheduler_submit.cc, scheduler_jobs.cc).
   void Submit(const Caller& caller, const v1::SubmitJobRequest& request, JobDone done);
   void Cancel(const Caller& caller, const std::string& id, JobDone done);
   // Fills the fields of a QUEUED job that change without an event: queue_reason, queue_position.
@@ -190,7 +190,7 @@ class Scheduler {
   void ResumeActions(Transaction& t);
   int64_t Now() const { return clock_->SteadyMillis(); }
 
-  // scheduler_jobs.cc: the way of a job.
+  // scheduler_submit.cc, scheduler_freeze.cc, scheduler_jobs.cc: the way of a job.
   absl::Status SubmitInTurn(const Caller& caller, const v1::SubmitJobRequest& request,
                             const JobDone& done, Transaction& t);
   absl::StatusOr<bool> AnswerRepeated(const std::string& row, const std::string& body,
@@ -220,7 +220,7 @@ class Scheduler {
   void AnswerFreeze(FreezeWaiter& waiter, const records::ActionRecord& record, Transaction& t);
   bool InStartup() const { return Now() - started_ms_ < options_.startup_grace_ms; }
 
-  // scheduler_actions.cc: actions, leases, attempts.
+  // scheduler_actions.cc, scheduler_attempts.cc: actions, leases, attempts.
   absl::StatusOr<Action*> GetAction(const std::string& instance, const std::string& key,
                                     v1::ActionKind kind);
   void Attach(LiveJob& job, v1::ActionKind kind, const std::string& key, Transaction& t);
