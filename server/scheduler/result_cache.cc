@@ -36,8 +36,8 @@ bool ResultCache::IsComplete(const std::string& instance,
 
 std::shared_ptr<const records::ActionRecord> ResultCache::Find(const std::string& instance,
                                                                const std::string& key) {
-  if (removals_ != blobs_->removals()) {
-    removals_ = blobs_->removals();
+  if (const uint64_t now = blobs_->generation(); generation_ != now) {
+    generation_ = now;
     complete_.clear();
   }
   const std::string row = InstanceKey(instance, key);

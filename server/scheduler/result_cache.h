@@ -14,7 +14,8 @@
 namespace helx::server {
 
 // Not thread-safe. Remembers the records that it answered with, and that their blobs were complete,
-// until a blob is removed.
+// until a blob is removed or an eighth of the time has passed for which the store keeps what is used
+// (BlobStore::generation).
 class ResultCache {
  public:
   ResultCache(const Store* store, const BlobStore* blobs) : store_(store), blobs_(blobs) {}
@@ -39,7 +40,7 @@ class ResultCache {
   static constexpr size_t kEntries = 4096;
   const Store* const store_;
   const BlobStore* const blobs_;
-  uint64_t removals_ = 0;
+  uint64_t generation_ = 0;
   uint64_t tickets_ = 0;
   std::unordered_map<std::string, std::pair<uint64_t, records::ActionRecord>> unsettled_;
   std::unordered_map<std::string, std::shared_ptr<const records::ActionRecord>> complete_;

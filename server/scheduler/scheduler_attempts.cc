@@ -115,7 +115,7 @@ void Scheduler::KeepLog(Action& action, v1::Failure* failure, Transaction& t) {
   if (action.log.empty() || action.record.attempts().empty()) return;
   const std::string text = action.log.Text();
   const Digest digest = DigestOf(std::string_view(text));
-  BlobStore::AppendRows(action.instance, digest, text, t.writes);
+  blobs_->AppendRows(action.instance, digest, text, t.writes);
   v1::AttemptLog* log =
       action.record.mutable_attempts(action.record.attempts_size() - 1)->mutable_log();
   *log->mutable_text() = ToProto(digest);

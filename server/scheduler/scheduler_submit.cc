@@ -232,7 +232,7 @@ absl::Status Scheduler::TakeDocument(const std::string& instance, const std::str
     placement->set_platform(view.platform);
   }
   HELX_ASSIGN_OR_RETURN(const bool stored, blobs_->Has(instance, name));
-  if (!stored) BlobStore::AppendRows(instance, name, document, t.writes);
+  if (!stored) blobs_->AppendRows(instance, name, document, t.writes);
   return absl::OkStatus();
 }
 

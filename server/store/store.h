@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,8 +38,9 @@ enum class Family {
   kIndexResults,
   kIndexLatest,
   kIndexBundles,
+  kBlobMeta,
 };
-inline constexpr int kFamilyCount = 11;
+inline constexpr int kFamilyCount = 12;
 
 // One row put (with a value) or deleted (without).
 struct RowWrite {
@@ -47,6 +49,14 @@ struct RowWrite {
   std::optional<std::string> value;
 };
 using Writes = std::vector<RowWrite>;
+
+// What the blobs of an instance take.
+struct BlobUsage {
+  int64_t blobs = 0;
+  int64_t bytes = 0;
+
+  friend bool operator==(const BlobUsage&, const BlobUsage&) = default;
+};
 
 struct StoreOptions {
   std::string path;  // an existing folder
@@ -63,8 +73,8 @@ class Store {
  public:
   using Done = std::function<void(const absl::Status&)>;
 
-  // Opens or creates the store. FAILED_PRECONDITION when it was written by a newer version;
-  // DATA_LOSS when it is damaged.
+  // Opens or creates the store; one that an older version wrote is brought up to date first.
+  // FAILED_PRECONDITION when it was written by a newer version; DATA_LOSS when it is damaged.
   static absl::StatusOr<std::unique_ptr<Store>> Open(const StoreOptions& options);
   // Commits what is queued (if the disk allows), then closes.
   ~Store();
@@ -92,7 +102,20 @@ class Store {
   absl::Status CommitAndWait(Writes writes);
   // Writes at once, unsynced: for chunks that nothing refers to yet. A later commit makes them
   // durable.
+  // REQUIRES: no row of kBlobMeta, since those are counted as they are committed.
   absl::Status WriteUnsynced(const Writes& writes);
+
+  // The blobs that each instance has, exactly as of the last commit.
+  std::map<std::string, BlobUsage, std::less<>> Usage() const;
+  BlobUsage UsageOf(std::string_view instance) const;
+
+  // Gives the space of deleted blobs back to the disk. Slow: `all` rewrites every blob, otherwise
+  // only the oldest files.
+  absl::Status Reclaim(bool all);
+
+  // Writes a new generation of backups into `folder` (made if needed) and keeps the newest `keep`.
+  // Answers its id. Serving goes on meanwhile. RESOURCE_EXHAUSTED when its disk is full.
+  absl::StatusOr<uint32_t> Backup(const std::string& folder, int keep);
 
   // OK while commits succeed and the ballast is held; otherwise why new work should be refused
   // (RESOURCE_EXHAUSTED when the disk is full, UNAVAILABLE otherwise).

@@ -135,7 +135,7 @@ void Uploads::PutWhole(const UploadName& name, std::string content, Store::Done 
   const std::string hash = Sha256Hex(std::string_view(content));
   if (hash != name.digest.hash) return done(Mismatch(name.digest, hash));
   Writes writes;
-  BlobStore::AppendRows(name.instance, name.digest, content, writes);
+  blobs_->AppendRows(name.instance, name.digest, content, writes);
   store_->Commit(std::move(writes), std::move(done));
 }
 

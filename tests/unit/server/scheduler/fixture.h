@@ -92,7 +92,7 @@ class SchedulerTest : public ::testing::Test {
   Digest PutBlob(const std::string& content) {
     const Digest digest = DigestOf(std::string_view(content));
     Writes writes;
-    BlobStore::AppendRows("default", digest, content, writes);
+    blobs_->AppendRows("default", digest, content, writes);
     EXPECT_TRUE(store_->CommitAndWait(std::move(writes)).ok());
     return digest;
   }
