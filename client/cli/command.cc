@@ -120,14 +120,21 @@ std::string Invocation::CommandLine(std::string_view verb_and_arguments) const {
 
 std::vector<std::unique_ptr<Command>> AllCommands() {
   std::vector<std::unique_ptr<Command>> commands;
-  for (auto* make :
-       {MakeRun,           MakeSubmit,        MakeFreeze,      MakeBuild,        MakeRunBuild,
-        MakeReplay,        MakeWait,          MakeWatch,       MakeStatus,       MakeList,
-        MakeShow,          MakeLogs,          MakeCancel,      MakeResubmit,        MakeResultsList, MakeResultsFetch, MakeResultsExport,
-        MakeResultsVerify, MakeResultsBisect, MakeCompare,     MakeEngines,      MakeTargets,
-        MakeDevices,       MakeDeviceReset,   MakeDeviceGood,  MakeDeviceLoop,   MakeDeviceMaintenance,
-        MakeDeviceRetire,  MakeDeviceDrain,   MakeDeviceCheck, MakeLeaseAcquire, MakeLeaseExtend,
-        MakeLeaseRelease,  MakeLeaseList,     MakeDoctor,      MakeVersion}) {
+  for (auto* make : {MakeRun,           MakeSubmit,        MakeFreeze,
+                     MakeBuild,         MakeRunBuild,      MakeReplay,
+                     MakeWait,          MakeWatch,         MakeStatus,
+                     MakeList,          MakeShow,          MakeLogs,
+                     MakeCancel,        MakeResubmit,      MakeResultsList,
+                     MakeResultsFetch,  MakeResultsExport, MakeResultsVerify,
+                     MakeResultsBisect, MakeCompare,       MakeEngines,
+                     MakeTargets,       MakeDevices,       MakeDeviceReset,
+                     MakeDeviceGood,    MakeDeviceLoop,    MakeDeviceMaintenance,
+                     MakeDeviceRetire,  MakeDeviceDrain,   MakeDeviceCheck,
+                     MakeLeaseAcquire,  MakeLeaseExtend,   MakeLeaseRelease,
+                     MakeLeaseList,     MakeStoreStatus,   MakeStoreCheck,
+                     MakeStoreScrub,    MakeStoreGc,       MakeStoreBackup,
+                     MakeStorePin,      MakeStoreUnpin,    MakeStorePins,
+                     MakeDoctor,        MakeVersion}) {
     commands.push_back(make());
   }
   return commands;

@@ -57,6 +57,11 @@ uint64_t ResultCache::Wrote(const std::string& instance, const records::ActionRe
   return tickets_;
 }
 
+void ResultCache::Forget(const std::string& instance, const std::string& key) {
+  complete_.erase(InstanceKey(instance, key));
+  unsettled_.erase(InstanceKey(instance, key));
+}
+
 void ResultCache::Settle(const std::string& instance, const std::string& key, uint64_t ticket) {
   const auto found = unsettled_.find(InstanceKey(instance, key));
   if (found != unsettled_.end() && found->second.first == ticket) unsettled_.erase(found);

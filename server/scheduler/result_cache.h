@@ -33,6 +33,8 @@ class ResultCache {
   // goes back to `Settle` once the row is there.
   uint64_t Wrote(const std::string& instance, const records::ActionRecord& record);
   void Settle(const std::string& instance, const std::string& key, uint64_t ticket);
+  // The row is being deleted.
+  void Forget(const std::string& instance, const std::string& key);
 
  private:
   bool IsComplete(const std::string& instance, const records::ActionRecord& record) const;

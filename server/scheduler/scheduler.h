@@ -38,6 +38,7 @@
 #include "server/scheduler/device_pool.h"
 #include "server/scheduler/observer.h"
 #include "server/scheduler/records.pb.h"
+#include "server/scheduler/references.h"
 #include "server/scheduler/result_cache.h"
 #include "server/scheduler/usage.h"
 #include "server/scheduler/worker_registry.h"
@@ -60,6 +61,8 @@ struct SchedulerOptions {
   int64_t retry_backoff_ms = 1'000;  // doubles with each attempt
   int attempts = 3;
   int64_t idempotency_ms = 7ll * 24 * 3600 * 1000;
+  int64_t quota_bytes = 0;                      // of an instance's blobs; 0: no limit
+  std::map<std::string, int64_t> quotas_bytes;  // by instance, in place of quota_bytes
   int64_t user_jobs = 0;     // unfinished jobs of one user; 0: no limit
   int64_t user_devices = 0;  // devices that run jobs of one user at once; 0: no limit
   int64_t health_check_interval_ms = 24ll * 3600 * 1000;
@@ -150,6 +153,20 @@ class Scheduler {
   void AcquireLease(const Caller& caller, const v1::AcquireLeaseRequest& request, LeaseDone done);
   void ExtendLease(const Caller& caller, const v1::ExtendLeaseRequest& request, LeaseDone done);
   void ReleaseLease(const Caller& caller, const v1::ReleaseLeaseRequest& request, StatusDone done);
+
+  // Bytes that the instance's blobs may take; 0: no limit.
+  int64_t QuotaOf(const std::string& instance) const;
+  // RESOURCE_EXHAUSTED when so many more bytes, or none at all, fit into the instance's quota.
+  // Outputs of actions are let in without this question.
+  absl::Status CheckQuota(const std::string& instance, int64_t more_bytes) const;
+
+  // The care of the store (scheduler_store.cc).
+  // The blobs that jobs, actions and calls in flight refer to, and health checks.
+  ReferencesByInstance LiveReferences() const;
+  // Drops those of these cached actions, and rows of bundles, whose output is not stored any more and
+  // that are not in flight.
+  void ForgetActions(const std::string& instance, const std::vector<std::string>& keys);
+  void ForgetBundles(const std::string& instance, const std::vector<Digest>& bundles);
 
   // Engines, targets, live workers and the catalogue digest.
   void FillCapabilities(v1::ServerCapabilities* out) const;

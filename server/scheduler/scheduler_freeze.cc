@@ -110,6 +110,7 @@ std::shared_ptr<FreezeWaiter> Scheduler::Freeze(
   if (refused.ok()) {
     Turn turn(this);
     refused = stopped_ ? absl::UnavailableError("the server is shutting down") : store_->health();
+    if (refused.ok()) refused = CheckQuota(waiter->instance, 0);
     if (refused.ok()) {
       refused = TakeDocument(waiter->instance, document, &waiter->document, &waiter->placement,
                              turn.transaction);

@@ -1,4 +1,5 @@
 // Submission: what is checked before a job exists, repeated request ids, the subject of a job.
+#include <algorithm>
 #include <utility>
 
 #include "core/base/file.h"
@@ -98,6 +99,7 @@ absl::Status Scheduler::SubmitInTurn(const Caller& caller, const v1::SubmitJobRe
     if (repeated) return absl::OkStatus();
   }
   HELX_RETURN_IF_ERROR(store_->health());
+  HELX_RETURN_IF_ERROR(CheckQuota(caller.instance, 0));
   const std::string owner = InstanceKey(caller.instance, caller.user);
   const auto live = live_of_.find(owner);
   if (options_.user_jobs > 0 && live != live_of_.end() && live->second >= options_.user_jobs) {
@@ -149,6 +151,24 @@ absl::Status Scheduler::SubmitInTurn(const Caller& caller, const v1::SubmitJobRe
         done(std::move(answer));
       });
   return absl::OkStatus();
+}
+
+int64_t Scheduler::QuotaOf(const std::string& instance) const {
+  const auto found = options_.quotas_bytes.find(instance);
+  return found == options_.quotas_bytes.end() ? options_.quota_bytes : found->second;
+}
+
+absl::Status Scheduler::CheckQuota(const std::string& instance, int64_t more_bytes) const {
+  const int64_t quota = QuotaOf(instance);
+  const int64_t used = store_->UsageOf(instance).bytes;
+  // What there is not even a byte left for is refused too.
+  if (quota <= 0 || used + std::max<int64_t>(more_bytes, 1) <= quota) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      "instance " + instance + " takes " + std::to_string(used) + " of its " +
+      std::to_string(quota) + " bytes" +
+      (more_bytes > 0 ? ", and " + std::to_string(more_bytes) + " more do not fit" : "") +
+      "; unpin or let the retention policy end what is old ('store status', 'store gc'), or ask an "
+      "operator for more (--quota)");
 }
 
 // Whether this request id was seen before with the same body: then the job that it made is the

@@ -47,9 +47,6 @@ class BlobUsageRows {
   std::map<std::string, BlobUsage, std::less<>> pending_;
 };
 
-// The schema of the rows (keys.h). A store of an older one is rewritten when it is opened.
-inline constexpr int kSchemaVersion = 2;
-
 // Before a database is opened for writing: FAILED_PRECONDITION when a newer helxd wrote it. Looks
 // at it without changing it.
 absl::Status RefuseNewerSchema(const std::string& store_path, const std::string& database_path,

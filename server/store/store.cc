@@ -274,21 +274,24 @@ BlobUsage Store::UsageOf(std::string_view instance) const {
   return found == impl_->usage.end() ? BlobUsage() : found->second;
 }
 
-absl::Status Store::Reclaim(bool all) {
+absl::Status Store::Reclaim(bool all, std::atomic<bool>* cancelled) {
   std::shared_lock lock(impl_->database_mutex);
   if (impl_->db == nullptr) return absl::UnavailableError("the store is being reopened");
   rocksdb::CompactRangeOptions options;
   options.exclusive_manual_compaction = false;
+  options.canceled = cancelled;
   options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
   if (all) {
     options.blob_garbage_collection_policy = rocksdb::BlobGarbageCollectionPolicy::kForce;
     options.blob_garbage_collection_age_cutoff = 1.0;
   }
-  return ToStatus(
-      impl_->db->CompactRange(options, impl_->Handle(Family::kBlobs), nullptr, nullptr));
+  const rocksdb::Status status =
+      impl_->db->CompactRange(options, impl_->Handle(Family::kBlobs), nullptr, nullptr);
+  return *cancelled ? absl::CancelledError("the server is shutting down") : ToStatus(status);
 }
 
-absl::StatusOr<uint32_t> Store::Backup(const std::string& folder, int keep) {
+absl::StatusOr<uint32_t> Store::Backup(const std::string& folder, int keep,
+                                       std::atomic<bool>* cancelled) {
   std::shared_lock lock(impl_->database_mutex);
   if (impl_->db == nullptr) return absl::UnavailableError("the store is being reopened");
   rocksdb::BackupEngineOptions options(folder);
@@ -299,8 +302,13 @@ absl::StatusOr<uint32_t> Store::Backup(const std::string& folder, int keep) {
   const std::unique_ptr<rocksdb::BackupEngine> engine(opened);
   rocksdb::CreateBackupOptions create;
   create.flush_before_backup = true;
+  create.progress_callback = [&] {
+    if (*cancelled) engine->StopBackup();
+  };
   rocksdb::BackupID id = 0;
-  HELX_RETURN_IF_ERROR(ToStatus(engine->CreateNewBackup(create, impl_->db.get(), &id)));
+  const rocksdb::Status made = engine->CreateNewBackup(create, impl_->db.get(), &id);
+  if (*cancelled) return absl::CancelledError("the server is shutting down");
+  HELX_RETURN_IF_ERROR(ToStatus(made));
   HELX_RETURN_IF_ERROR(ToStatus(engine->PurgeOldBackups(static_cast<uint32_t>(keep))));
   return id;
 }

@@ -9,6 +9,7 @@
 #ifndef HELX_SERVER_STORE_STORE_H_
 #define HELX_SERVER_STORE_STORE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -41,6 +42,9 @@ enum class Family {
   kBlobMeta,
 };
 inline constexpr int kFamilyCount = 12;
+
+// The schema of the rows (keys.h). A store of an older one is rewritten when it is opened.
+inline constexpr int kSchemaVersion = 2;
 
 // One row put (with a value) or deleted (without).
 struct RowWrite {
@@ -110,12 +114,13 @@ class Store {
   BlobUsage UsageOf(std::string_view instance) const;
 
   // Gives the space of deleted blobs back to the disk. Slow: `all` rewrites every blob, otherwise
-  // only the oldest files.
-  absl::Status Reclaim(bool all);
+  // only the oldest files. CANCELLED soon after `cancelled` is set, as is the next.
+  absl::Status Reclaim(bool all, std::atomic<bool>* cancelled);
 
   // Writes a new generation of backups into `folder` (made if needed) and keeps the newest `keep`.
   // Answers its id. Serving goes on meanwhile. RESOURCE_EXHAUSTED when its disk is full.
-  absl::StatusOr<uint32_t> Backup(const std::string& folder, int keep);
+  absl::StatusOr<uint32_t> Backup(const std::string& folder, int keep,
+                                  std::atomic<bool>* cancelled);
 
   // OK while commits succeed and the ballast is held; otherwise why new work should be refused
   // (RESOURCE_EXHAUSTED when the disk is full, UNAVAILABLE otherwise).

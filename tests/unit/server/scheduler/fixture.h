@@ -97,6 +97,14 @@ class SchedulerTest : public ::testing::Test {
     return digest;
   }
 
+  // As a disk that lost it, and a reader that found out.
+  void LoseBlob(const Digest& digest) {
+    EXPECT_TRUE(
+        store_->CommitAndWait({{Family::kBlobs, BlobChunkKey("default", digest, 0), std::nullopt}})
+            .ok());
+    blobs_->Discard("default", digest);
+  }
+
   // A document whose model blob exists.
   std::string Document(const std::string& model = "model", const std::string& platform = "board",
                        const std::string& engine = "builtin") {

@@ -73,6 +73,8 @@ class FullDisk : public rocksdb::FileSystemWrapper {
   const std::atomic<bool>* const full_;
 };
 
+std::atomic<bool> never{false};
+
 // A database as a helxd of another version would leave it.
 struct RawDatabase {
   explicit RawDatabase(const std::string& path, std::vector<std::string> names = {}) {
@@ -240,10 +242,10 @@ TEST(StoreTest, BackupIsAStoreOfItsTime) {
     ASSERT_TRUE(store.ok()) << store.status();
     ASSERT_TRUE(
         (*store)->CommitAndWait({{Family::kJobs, "a", "1"}, {Family::kBlobs, "big", big}}).ok());
-    EXPECT_EQ(*(*store)->Backup(backups, 2), 1u);
+    EXPECT_EQ(*(*store)->Backup(backups, 2, &never), 1u);
     ASSERT_TRUE((*store)->CommitAndWait({{Family::kJobs, "a", "2"}}).ok());
-    EXPECT_EQ(*(*store)->Backup(backups, 2), 2u);
-    EXPECT_EQ(*(*store)->Backup(backups, 2), 3u);
+    EXPECT_EQ(*(*store)->Backup(backups, 2, &never), 2u);
+    EXPECT_EQ(*(*store)->Backup(backups, 2, &never), 3u);
     EXPECT_TRUE(
         absl::IsFailedPrecondition(RestoreBackup(backups, 0, folder.path() + "/a").status()));
   }
@@ -268,7 +270,7 @@ TEST(StoreTest, DamagedBackupIsNotRestored) {
     auto store = Store::Open(Options(folder.path() + "/a"));
     ASSERT_TRUE(store.ok()) << store.status();
     ASSERT_TRUE((*store)->CommitAndWait({{Family::kJobs, "a", std::string(10'000, 'x')}}).ok());
-    ASSERT_TRUE((*store)->Backup(backups, 2).ok());
+    ASSERT_TRUE((*store)->Backup(backups, 2, &never).ok());
   }
   bool changed = false;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(backups)) {
