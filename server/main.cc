@@ -1,13 +1,16 @@
 // helxd: accepts jobs, keeps their results, hands the work to helx-worker processes.
 #include <grpc/support/log.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <charconv>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
@@ -40,6 +43,17 @@ struct Restore {
   std::string folder;
   uint32_t id = 0;
 };
+
+// gRPC stops listening for good once it could not accept a connection, for want of a descriptor.
+std::atomic<bool> deaf{false};
+
+// As many descriptors as the host allows, so that it does not come to that.
+void RaiseDescriptorLimit() {
+  struct rlimit limit {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 int Fail(const std::string& message) {
   std::fprintf(stderr, "helxd: %s\n", message.c_str());
@@ -178,6 +192,7 @@ int main(int argc, char** argv) {
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  RaiseDescriptorLimit();
 
   // Until the service stands, its own error says what is wrong; gRPC's lines are for who debugs.
   gpr_set_log_function([](gpr_log_func_args* line) {
@@ -187,6 +202,7 @@ int main(int argc, char** argv) {
   if (!server.ok()) return Fail(helx::MessageOf(server.status()));
   gpr_set_log_function([](gpr_log_func_args* line) {
     const bool error = line->severity == GPR_LOG_SEVERITY_ERROR;
+    if (error && std::strstr(line->message, "Failed accept") != nullptr) deaf = true;
     helx::server::Log(error ? helx::server::LogLevel::kWarning : helx::server::LogLevel::kDebug,
                       line->message);
   });
@@ -205,9 +221,13 @@ int main(int argc, char** argv) {
       why = strsignal(signal_number);
       break;
     }
+    if (deaf) {
+      why = "no further connection can be accepted (out of file descriptors?); start helxd again";
+      break;
+    }
   }
   helx::server::Log(helx::server::LogLevel::kInfo, "stopping", {{"reason", why}});
   (*server)->Stop();
   helx::server::Log(helx::server::LogLevel::kInfo, "stopped");
-  return 0;
+  return deaf ? 1 : 0;
 }

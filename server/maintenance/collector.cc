@@ -6,6 +6,7 @@
 #include "server/maintenance/rows.h"
 #include "server/scheduler/timestamps.h"
 #include "server/scheduler/turn.h"
+#include "server/store/fault_point.h"
 #include "server/store/keys.h"
 
 namespace helx::server {
@@ -49,6 +50,7 @@ absl::Status Collector::CollectInstance(const std::string& instance, const Refer
   HELX_RETURN_IF_ERROR(MarkJobs(inventory, candidates));
   std::vector<std::string> expired;
   HELX_RETURN_IF_ERROR(ChooseExpired(inventory, candidates, expired));
+  FaultPoint("collect.marked");
   if (options.dry_run) {
     operation_->Update([&](v1::StoreOperation& state) {
       state.set_removed_jobs(state.removed_jobs() + static_cast<int64_t>(expired.size()));
@@ -56,7 +58,9 @@ absl::Status Collector::CollectInstance(const std::string& instance, const Refer
   } else {
     HELX_RETURN_IF_ERROR(ExpireJobs(instance, expired));
   }
+  FaultPoint("collect.expired");
   HELX_RETURN_IF_ERROR(Sweep(inventory, before, options.dry_run));
+  FaultPoint("collect.swept");
   return options.dry_run ? absl::OkStatus() : ForgetRows(instance, before);
 }
 

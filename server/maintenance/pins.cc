@@ -6,6 +6,7 @@
 #include "server/scheduler/job_reader.h"
 #include "server/scheduler/names.h"
 #include "server/scheduler/timestamps.h"
+#include "server/store/fault_point.h"
 #include "server/store/keys.h"
 
 namespace helx::server {
@@ -66,6 +67,7 @@ absl::StatusOr<v1::PinnedResult> Pins::Pin(const Caller& caller, const v1::PinRe
   pin.set_note(request.note());
   SetTimestamp(clock_->WallMicros(), pin.mutable_time());
   std::lock_guard lock(mutex_);
+  FaultPoint("pin.decided");
   HELX_RETURN_IF_ERROR(store_->CommitAndWait(
       {{Family::kDefault, PinKey(instance, bundle.hash), pin.SerializeAsString()}}));
   return pin;

@@ -7,6 +7,7 @@
 #include "server/scheduler/catalogue.h"
 #include "server/scheduler/timestamps.h"
 #include "server/scheduler/turn.h"
+#include "server/store/fault_point.h"
 #include "server/store/keys.h"
 
 namespace helx::server {
@@ -178,6 +179,7 @@ absl::Status Scheduler::Recover() {
   HELX_RETURN_IF_ERROR(LoadJobs(turn.transaction));
   HELX_RETURN_IF_ERROR(LoadLeases(turn.transaction));
   ResumeActions(turn.transaction);
+  FaultPoint("start.recovered");
   return absl::OkStatus();
 }
 

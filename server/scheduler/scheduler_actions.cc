@@ -6,6 +6,7 @@
 #include "server/scheduler/scheduler.h"
 #include "server/scheduler/timestamps.h"
 #include "server/scheduler/turn.h"
+#include "server/store/fault_point.h"
 #include "server/store/keys.h"
 
 namespace helx::server {
@@ -294,6 +295,7 @@ void Scheduler::Lease(Action& action, LaneState& lane, Transaction& t) {
   lease.set_lane(lane.kind);
   lease.set_run_limit_ms(action.run_limit_ms);
   t.writes.push_back({Family::kLeases, lane.Name(), lease.SerializeAsString()});
+  FaultPoint("lease.decided");
   SendExecute(lane, true, t);
 }
 
@@ -321,6 +323,7 @@ void Scheduler::SendExecute(LaneState& lane, bool with_subject, Transaction& t) 
                        instance = action.instance,
                        attempt = lane.attempt](const absl::Status& status) mutable {
     if (!status.ok()) return done(status);
+    FaultPoint("lease.unsent");
     const absl::Status read = ReadSubject(instance, record, response.mutable_execute());
     if (read.ok()) return done(std::move(response));
     FailUnreadable(instance, record.key(), attempt, read);

@@ -5,6 +5,7 @@
 #include "server/scheduler/scheduler.h"
 #include "server/scheduler/timestamps.h"
 #include "server/scheduler/turn.h"
+#include "server/store/fault_point.h"
 #include "server/store/keys.h"
 
 namespace helx::server {
@@ -150,6 +151,7 @@ void Scheduler::CompleteWithOutput(Action& action, const v1::ActionOutput& outpu
   *record.mutable_output_placement() = frozen_placement;
   record.clear_issues();
   WriteOutputRows(action, had_output ? &previous : nullptr, t);
+  FaultPoint("output.decided");
   WriteAction(action, t);
 
   const auto jobs = action.jobs;

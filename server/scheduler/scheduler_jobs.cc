@@ -7,6 +7,7 @@
 #include "server/scheduler/scheduler.h"
 #include "server/scheduler/timestamps.h"
 #include "server/scheduler/turn.h"
+#include "server/store/fault_point.h"
 #include "server/store/keys.h"
 
 namespace helx::server {
@@ -195,6 +196,7 @@ void Scheduler::Cancel(const Caller& caller, const std::string& id, JobDone done
     return;
   }
   if (!job.record.job().cancel_requested()) CancelInTurn(job, turn.transaction);
+  FaultPoint("cancel.decided");
   turn.transaction.effects.push_back(
       [done = std::move(done), answer = job.record.job()](const absl::Status& status) {
         if (!status.ok()) return done(status);

@@ -12,6 +12,7 @@
 #include "server/scheduler/selector.h"
 #include "server/scheduler/timestamps.h"
 #include "server/scheduler/turn.h"
+#include "server/store/fault_point.h"
 #include "server/store/keys.h"
 
 namespace helx::server {
@@ -81,6 +82,7 @@ void Scheduler::Submit(const Caller& caller, const v1::SubmitJobRequest& request
     Turn turn(this);
     refused = SubmitInTurn(caller, request, done, turn.transaction);
   }
+  FaultPoint("job.submitted");
   if (!refused.ok()) done(refused);
 }
 
@@ -147,6 +149,7 @@ absl::Status Scheduler::SubmitInTurn(const Caller& caller, const v1::SubmitJobRe
   t.effects.push_back(
       [this, done, answer = *job.record.mutable_job()](const absl::Status& status) mutable {
         if (!status.ok()) return done(status);
+        FaultPoint("job.unacknowledged");
         FillQueueState(&answer);
         done(std::move(answer));
       });

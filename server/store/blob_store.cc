@@ -10,6 +10,7 @@
 #include <ctime>
 
 #include "core/base/sha256.h"
+#include "server/store/fault_point.h"
 #include "server/store/keys.h"
 
 namespace helx::server {
@@ -221,12 +222,14 @@ void BlobStore::PutFile(std::string_view instance, const Digest& digest, int fd,
       is_staged = true;
       const absl::Status status = store_->WriteUnsynced(writes);
       if (!status.ok()) return done(status);
+      FaultPoint("blob.chunks");
       writes.clear();
       pending = 0;
     }
   }
   if (is_staged) writes.push_back({Family::kDefault, staged, std::nullopt});
   writes.push_back({Family::kBlobMeta, BlobMetaKey(instance, digest), MetaValue()});
+  FaultPoint("blob.before_meta");
   store_->Commit(std::move(writes), std::move(done));
 }
 
@@ -253,6 +256,7 @@ void BlobStore::Remove(const Key& key, Writes writes) {
   removing_.insert(key);
   store_->Commit(std::move(writes), [this, key](const absl::Status& status) {
     ++removals_;
+    FaultPoint("blob.removed");
     if (!status.ok()) return;  // the store still tries, and until then it is out of sight
     std::lock_guard lock(mutex_);
     removing_.erase(key);

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "server/store/database.h"
+#include "server/store/fault_point.h"
 #include "server/store/keys.h"
 
 namespace helx::server {
@@ -120,6 +121,7 @@ absl::Status MigrateSchema(rocksdb::DB* db, const FamilyHandles& families, int64
   rocksdb::WriteBatch batch;
   if (version == 1) {
     HELX_RETURN_IF_ERROR(MoveMetaRows(db, families, now_seconds));
+    FaultPoint("schema.moved");
     HELX_RETURN_IF_ERROR(CountBlobs(db, families, batch));
   }
   batch.Put(kSchemaKey, std::to_string(kSchemaVersion));

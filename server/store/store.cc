@@ -17,6 +17,7 @@
 
 #include "server/store/ballast.h"
 #include "server/store/database.h"
+#include "server/store/fault_point.h"
 
 namespace helx::server {
 namespace {
@@ -146,6 +147,7 @@ absl::Status Store::Impl::OpenDatabase() {
   db.reset(opened);
   std::copy(handles.begin(), handles.end(), families.begin());
   HELX_RETURN_IF_ERROR(MigrateSchema(db.get(), families, time(nullptr)));
+  FaultPoint("store.opened");
   HELX_RETURN_IF_ERROR(usage_rows.Load(db.get(), families));
   PublishUsage();
   return absl::OkStatus();
@@ -309,6 +311,7 @@ absl::StatusOr<uint32_t> Store::Backup(const std::string& folder, int keep,
   const rocksdb::Status made = engine->CreateNewBackup(create, impl_->db.get(), &id);
   if (*cancelled) return absl::CancelledError("the server is shutting down");
   HELX_RETURN_IF_ERROR(ToStatus(made));
+  FaultPoint("backup.written");
   HELX_RETURN_IF_ERROR(ToStatus(engine->PurgeOldBackups(static_cast<uint32_t>(keep))));
   return id;
 }
@@ -375,14 +378,17 @@ void Store::Impl::RunCommitter() {
       continue;
     }
     absl::Status status;
+    FaultPoint("store.before_commit");
     {
       std::shared_lock lock(database_mutex);
       status = Write(batches, true);
     }
     if (!status.ok()) Recover(batches, status);
+    FaultPoint("store.committed");
     for (const Batch& batch : batches) {
       if (batch.done) batch.done(absl::OkStatus());
     }
+    FaultPoint("store.answered");
   }
 }
 

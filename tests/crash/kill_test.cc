@@ -1,5 +1,6 @@
-// kill -9 of helxd and of workers while uncached work runs. From outside, afterwards: every acknowledged job exists and has
-// reached one terminal state, succeeded ones have a whole bundle, and repeated request ids named the same job.
+// kill -9 of helxd and of workers while uncached work runs. From outside, afterwards: every
+// acknowledged job exists and has reached one terminal state, succeeded ones have a whole bundle,
+// and repeated request ids named the same job.
 //
 // HELX_CRASH_CYCLES sets the number of kills (default 50).
 #include <gtest/gtest.h>
@@ -26,7 +27,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr int kClients = 4;
-constexpr int kOpenJobs = 3;  // per client: enough to keep both workers busy, few enough to see terminal states
+constexpr int kOpenJobs =
+    3;  // per client: enough to keep both workers busy, few enough to see terminal states
 
 int Cycles() {
   const char* text = std::getenv("HELX_CRASH_CYCLES");

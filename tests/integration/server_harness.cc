@@ -84,6 +84,17 @@ bool Daemon::Start() {
   return true;
 }
 
+std::optional<int> Daemon::WaitForExit(std::chrono::milliseconds limit) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  int status = 0;
+  while (waitpid(pid_, &status, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > deadline) return std::nullopt;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  pid_ = -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
 int Daemon::End(int signal) {
   kill(pid_, signal);
   int status = 0;
@@ -167,7 +178,13 @@ grpc::Status Client::Write(const std::string& resource_name, const std::string& 
 Digest Client::Put(const std::string& content, const std::string& instance) {
   const Digest digest = DigestOf(std::string_view(content));
   static std::atomic<int> uploads = 0;
-  Write(UploadName(digest, "put" + std::to_string(++uploads), instance), content);
+  const std::string name = UploadName(digest, "put" + std::to_string(++uploads), instance);
+  // A worker outlives its server.
+  for (int i = 0; i < 500; ++i) {
+    const grpc::Status status = Write(name, content);
+    if (!of_worker || status.error_code() != grpc::StatusCode::UNAVAILABLE) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
   return digest;
 }
 
@@ -340,8 +357,9 @@ bool ScriptedWorker::Execute(v1::Lane lane, const v1::ExecuteAction& action) {
     }
   } while (status.error_code() == grpc::StatusCode::UNAVAILABLE);
   done = true;
-  if (!lives) {
-    stopping_ = true;
+  if (!lives) stopping_ = true;
+  if (!lives || !status.ok()) {
+    // The server holds the listener's call while the lease goes on.
     std::lock_guard lock(mutex_);
     for (grpc::ClientContext* call : calls_) call->TryCancel();
   }

@@ -6,8 +6,10 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -42,6 +44,8 @@ class Daemon {
   void Kill() { End(9); }
   // Exit code, or -signal.
   int End(int signal);
+  // Waits for the process to end by itself; its exit code (or -signal), or nothing when it goes on.
+  std::optional<int> WaitForExit(std::chrono::milliseconds limit);
   pid_t pid() const { return pid_; }
   const std::string& address() const { return address_; }
   const std::string& data_folder() const { return data_; }
