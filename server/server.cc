@@ -170,6 +170,7 @@ struct Server::Impl {
   absl::Status OpenStore();
   absl::Status Listen();
   void RunTicker();
+  MetricsSample TakeSample() const;
   void SetHealth();
   void StopAll();
 
@@ -223,8 +224,9 @@ absl::Status Server::Impl::OpenStore() {
   MaintenanceOptions care = options.maintenance;
   if (care.backup_folder.empty()) care.backup_folder = folder->path() + "/backups";
   if (care.quarantine_folder.empty()) care.quarantine_folder = folder->path() + "/quarantine";
-  care.ended = [](const v1::StoreOperation& operation, const absl::Status& status) {
+  care.ended = [this](const v1::StoreOperation& operation, const absl::Status& status) {
     LogOperation(operation, status);
+    metrics.StoreOperationEnded(operation, status.ok());
   };
   maintenance =
       std::make_unique<Maintenance>(care, store.get(), blobs.get(), scheduler.get(), &clock);
@@ -332,12 +334,29 @@ void Server::Impl::RunTicker() {
       SetHealth();
       maintenance->Tick();
       if (maintenance->busy()) last_job_ms = clock.SteadyMillis();
-      metrics.Sample({scheduler->live_workers(), scheduler->OldestQueuedSeconds(),
-                      store->health().ok(), scheduler->CountDevices()});
+      metrics.Sample(TakeSample());
     }
     if (ticks % (kTicksPerSample * 3600) == 0) uploads->Purge(kUploadAgeSeconds);
     lock.lock();
   }
+}
+
+MetricsSample Server::Impl::TakeSample() const {
+  MetricsSample sample;
+  sample.live_workers = scheduler->live_workers();
+  sample.oldest_queued_seconds = scheduler->OldestQueuedSeconds();
+  sample.store_writable = store->health().ok();
+  sample.devices = scheduler->CountDevices();
+  for (const auto& [instance, usage] : store->Usage()) {
+    sample.stored[instance] = {usage.blobs, usage.bytes};
+  }
+  const BlobCounts& counts = blobs->counts();
+  sample.store_reads = counts.reads;
+  sample.store_writes = counts.writes;
+  sample.store_missing = counts.missing;
+  sample.store_mismatches = counts.mismatches;
+  sample.worker_last_seen_seconds = scheduler->WorkersLastSeen();
+  return sample;
 }
 
 void Server::Impl::SetHealth() {

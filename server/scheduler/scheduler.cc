@@ -310,6 +310,15 @@ int Scheduler::live_workers() const {
   return workers_.live_count();
 }
 
+std::map<std::string, double> Scheduler::WorkersLastSeen() const {
+  std::lock_guard lock(mutex_);
+  std::map<std::string, double> out;
+  workers_.ForEach([&](const WorkerState& worker) {
+    out[worker.name] = static_cast<double>(Now() - worker.last_seen_ms) / 1e3;
+  });
+  return out;
+}
+
 int64_t Scheduler::live_jobs() const {
   std::lock_guard lock(mutex_);
   return static_cast<int64_t>(jobs_.size());

@@ -172,6 +172,8 @@ class Scheduler {
   void FillCapabilities(v1::ServerCapabilities* out) const;
   bool stopped() const { return stopped_; }
   int live_workers() const;
+  // Seconds since each worker that ever spoke to this process was last heard of, by name.
+  std::map<std::string, double> WorkersLastSeen() const;
   int64_t live_jobs() const;
   // Seconds since the oldest queued job began to wait; 0 when none waits.
   double OldestQueuedSeconds() const;

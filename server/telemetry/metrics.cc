@@ -1,6 +1,7 @@
 #include "server/telemetry/metrics.h"
 
 #include <exception>
+#include <iterator>
 
 namespace helx::server {
 namespace {
@@ -20,6 +21,9 @@ constexpr const char* kCodes[] = {
     "NotFound", "AlreadyExists",  "PermissionDenied", "ResourceExhausted", "FailedPrecondition",
     "Aborted",  "OutOfRange",     "Unimplemented",    "Internal",          "Unavailable",
     "DataLoss", "Unauthenticated"};
+
+// By v1::StoreOperationKind, from 1.
+constexpr const char* kOperations[] = {"check", "scrub", "collect", "backup"};
 
 constexpr const char* kKinds[] = {"unspecified", "freeze", "build", "run"};
 
@@ -88,6 +92,31 @@ Metrics::Metrics(const std::string& version, const std::string& commit)
   oldest_ =
       &Gauges(r, "helx_queue_oldest_seconds", "How long the oldest queued job has waited.").Add({});
   writable_ = &Gauges(r, "helx_store_writable", "1 while the store accepts new work.").Add({});
+  store_blobs_ = &Gauges(r, "helx_store_blobs", "Blobs stored, by instance.");
+  store_bytes_ = &Gauges(r, "helx_store_bytes", "Bytes of these blobs.");
+  store_reads_ = &Counters(r, "helx_store_reads_total", "Chunks of blobs read.").Add({});
+  store_writes_ = &Counters(r, "helx_store_writes_total", "Blobs written.").Add({});
+  store_missing_ =
+      &Counters(r, "helx_store_missing_total", "Blobs asked for that are not stored.").Add({});
+  store_mismatches_ =
+      &Counters(r, "helx_store_digest_mismatch_total", "Damaged blobs found.").Add({});
+  collected_blobs_ =
+      &Counters(r, "helx_store_collected_blobs_total", "Blobs that garbage collection removed.")
+           .Add({});
+  collected_bytes_ =
+      &Counters(r, "helx_store_collected_bytes_total", "Bytes of these blobs.").Add({});
+  operations_ = &Counters(r, "helx_store_operations_total", "Operations on the store that ended.");
+  operation_end_ = &Gauges(r, "helx_store_operation_end_timestamp_seconds",
+                           "When an operation on the store last ended well.");
+  operation_problems_ = &Gauges(r, "helx_store_operation_problems",
+                                "Problems that the last operation of a kind found.");
+  for (const char* kind : kOperations) {
+    for (const char* result : {"ok", "error"}) {
+      operations_->Add({{"operation", kind}, {"result", result}});
+    }
+    operation_problems_->Add({{"operation", kind}});
+  }
+  last_seen_ = &Gauges(r, "helx_worker_last_seen_seconds", "Since a worker was last heard of.");
   rpc_started_ = &Counters(r, "grpc_server_started_total", "RPCs started.");
   rpc_handled_ = &Counters(r, "grpc_server_handled_total", "RPCs ended, by status code.");
   rpc_received_ = &Counters(r, "grpc_server_msg_received_total", "Messages received.");
@@ -115,6 +144,20 @@ void Metrics::Sample(const MetricsSample& sample) {
   workers_->Set(sample.live_workers);
   oldest_->Set(sample.oldest_queued_seconds);
   writable_->Set(sample.store_writable ? 1 : 0);
+  for (const auto& [instance, usage] : sample.stored) {
+    store_blobs_->Add({{"instance", instance}}).Set(static_cast<double>(usage.first));
+    store_bytes_->Add({{"instance", instance}}).Set(static_cast<double>(usage.second));
+  }
+  const auto raise = [](prometheus::Counter* counter, int64_t to) {
+    counter->Increment(static_cast<double>(to) - counter->Value());
+  };
+  raise(store_reads_, sample.store_reads);
+  raise(store_writes_, sample.store_writes);
+  raise(store_missing_, sample.store_missing);
+  raise(store_mismatches_, sample.store_mismatches);
+  for (const auto& [worker, seconds] : sample.worker_last_seen_seconds) {
+    last_seen_->Add({{"worker", worker}}).Set(seconds);
+  }
   for (size_t state = v1::STATE_IDLE; state < devices_.size(); ++state) {
     for (size_t health = v1::HEALTH_GOOD; health < devices_[state].size(); ++health) {
       devices_[state][health]->Set(sample.devices[state][health]);
@@ -140,6 +183,20 @@ void Metrics::JobFinished(const v1::Job& job) {
              {"outcome", Lower(v1::JobPhase_Name(job.phase()))},
              {"fault", fault}})
       .Increment();
+}
+
+void Metrics::StoreOperationEnded(const v1::StoreOperation& operation, bool ok) {
+  const int kind = operation.kind() - 1;
+  if (kind < 0 || kind >= static_cast<int>(std::size(kOperations))) return;
+  const Labels labels = {{"operation", kOperations[kind]}};
+  Labels with_result = labels;
+  with_result["result"] = ok ? "ok" : "error";
+  operations_->Add(with_result).Increment();
+  operation_problems_->Add(labels).Set(static_cast<double>(operation.problem_count()));
+  if (ok) operation_end_->Add(labels).SetToCurrentTime();
+  if (operation.kind() != v1::STORE_COLLECT || operation.dry_run()) return;
+  collected_blobs_->Increment(static_cast<double>(operation.removed_blobs()));
+  collected_bytes_->Increment(static_cast<double>(operation.removed_bytes()));
 }
 
 void Metrics::CacheHit(v1::ActionKind kind) { cache_hits_[kind]->Increment(); }

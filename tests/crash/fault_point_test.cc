@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -26,6 +27,8 @@ using namespace std::chrono_literals;
 
 constexpr int kSubmitters = 3;
 constexpr int kModels = 12;
+// A channel that connects while the server goes away may hang for long.
+constexpr std::chrono::seconds kCallLimit{2};
 
 int HitsPerPoint() {
   const char* text = std::getenv("HELX_CRASH_HITS");
@@ -40,29 +43,39 @@ std::string ModelOf(int n) {
 
 // Submits one job after the other; a submission without an answer is repeated with its request id.
 void SubmitJobs(const std::string& address, int id, const std::atomic<bool>* stop, Ledger* ledger) {
-  Client client(address);
+  const auto connect = [&] {
+    auto client = std::make_unique<Client>(address);
+    client->call_limit = kCallLimit;
+    return client;
+  };
+  auto client = connect();
   for (int n = 0; !*stop; ++n) {
     const std::string model = ModelOf(id + n);
     const std::string request_id = "r-" + std::to_string(id) + "-" + std::to_string(n);
     v1::Job job;
     // Until it is acknowledged, so that every job that exists is in the ledger.
     while (true) {
-      v1::SubmitJobRequest request = client.Request(model);
+      v1::SubmitJobRequest request = client->Request(model);
       request.set_request_id(request_id);
       request.set_no_cache(n % 2 == 0);
-      const grpc::Status status = client.Submit(request, &job);
+      const grpc::Status status = client->Submit(request, &job);
       if (status.ok()) break;
       std::this_thread::sleep_for(10ms);
+      // A new channel connects at once, one that saw the server away only after seconds.
+      if (status.error_code() == grpc::StatusCode::UNAVAILABLE ||
+          status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
+        client = connect();
+      }
     }
     ledger->Acknowledge(request_id, model, job);
     if (n % 5 == 4) {
       grpc::ClientContext context;
       v1::CancelJobRequest cancel;
       cancel.set_name(job.name());
-      client.jobs->Cancel(&context, cancel, &job);
+      client->jobs->Cancel(&context, cancel, &job);
     }
     // A few jobs at a time.
-    for (int i = 0; i < 100 && !*stop && !client.Get(job.name()).finished(); ++i) {
+    for (int i = 0; i < 100 && !*stop && !client->Get(job.name()).finished(); ++i) {
       std::this_thread::sleep_for(10ms);
     }
   }
@@ -70,19 +83,23 @@ void SubmitJobs(const std::string& address, int id, const std::atomic<bool>* sto
 
 // Everything else that writes.
 void Operate(const std::string& address, const std::atomic<bool>* stop) {
-  Client client(address);
   for (int n = 0; !*stop; ++n) {
-    client.Put("orphan " + std::to_string(n) + std::string(n % 8 == 0 ? 4'500'000 : 10, 'o'));
+    Client client(address);
+    client.call_limit = kCallLimit;
+    client.Put("orphan " + std::to_string(n) + std::string(n % 2 == 0 ? 4'500'000 : 10, 'o'));
     v1::StoreOperation ended;
     {
       grpc::ClientContext context;
+      context.set_deadline(std::chrono::system_clock::now() + kCallLimit);
       RunToEnd(client.store->CollectGarbage(&context, v1::CollectGarbageRequest()), &ended);
     }
-    if (n % 4 == 0) {
+    if (n % 2 == 0) {
       grpc::ClientContext context;
+      context.set_deadline(std::chrono::system_clock::now() + kCallLimit);
       RunToEnd(client.store->Backup(&context, v1::BackupStoreRequest()), &ended);
     }
     grpc::ClientContext list_context;
+    list_context.set_deadline(std::chrono::system_clock::now() + kCallLimit);
     v1::ListResultsRequest list;
     list.set_page_size(1);
     v1::ListResultsResponse newest;
@@ -91,6 +108,7 @@ void Operate(const std::string& address, const std::atomic<bool>* stop) {
       continue;
     }
     grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kCallLimit);
     v1::PinRequest pin;
     *pin.mutable_bundle() = newest.results(0).bundle();
     v1::PinnedResult pinned;
@@ -103,8 +121,14 @@ TEST(FaultPoints, EveryAcknowledgementHolds) {
   ASSERT_TRUE(daemon.Start()) << daemon.Errors();
   Ledger ledger;
   std::atomic<bool> stop{false};
-  ScriptedWorker first(daemon.address(), "w1", WorkLikeARealOne);
-  ScriptedWorker second(daemon.address(), "w2", WorkLikeARealOne);
+  std::vector<std::unique_ptr<ScriptedWorker>> workers;
+  const auto join = [&] {
+    workers.clear();
+    for (const char* name : {"w1", "w2"}) {
+      workers.push_back(std::make_unique<ScriptedWorker>(daemon.address(), name, WorkLikeARealOne));
+    }
+  };
+  join();
   std::vector<std::thread> threads;
   for (int id = 0; id < kSubmitters; ++id) {
     threads.emplace_back(SubmitJobs, daemon.address(), id, &stop, &ledger);
@@ -121,15 +145,21 @@ TEST(FaultPoints, EveryAcknowledgementHolds) {
           std::string(point) == "store.opened" || std::string(point) == "start.recovered";
       const std::string fault =
           std::string(point) + ":" + std::to_string(at_start ? 1 : 1 + random.Next() % 3);
+      const auto begin = std::chrono::steady_clock::now();
       setenv("HELX_FAULT_POINT", fault.c_str(), 1);
       daemon.Start();
       unsetenv("HELX_FAULT_POINT");
+      join();
       const auto code = daemon.WaitForExit(20s);
       EXPECT_EQ(code.value_or(0), kFaultExitCode) << fault;
       if (code == kFaultExitCode) ++hits[point];
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+      std::printf("%-28s after %.1f s\n", fault.c_str(), took.count());
+      std::fflush(stdout);
       ASSERT_TRUE(daemon.Start()) << point << ": " << daemon.Errors();
     }
   }
+  join();
   stop = true;
   for (std::thread& thread : threads) thread.join();
   for (const auto& [point, count] : hits) std::printf("%-26s %d\n", point.c_str(), count);

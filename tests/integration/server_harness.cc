@@ -156,6 +156,7 @@ std::string Client::UploadName(const Digest& digest, const std::string& uuid,
 grpc::Status Client::Write(const std::string& resource_name, const std::string& content,
                            int64_t offset, bool finish, int64_t* committed) {
   grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + call_limit);
   if (of_worker) context.AddMetadata(rpc::kWorkerMetadata, "1");
   v1::WriteResponse response;
   auto writer = blobs->Write(&context, &response);
@@ -180,7 +181,7 @@ Digest Client::Put(const std::string& content, const std::string& instance) {
   static std::atomic<int> uploads = 0;
   const std::string name = UploadName(digest, "put" + std::to_string(++uploads), instance);
   // A worker outlives its server.
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < 50; ++i) {
     const grpc::Status status = Write(name, content);
     if (!of_worker || status.error_code() != grpc::StatusCode::UNAVAILABLE) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -217,11 +218,13 @@ v1::SubmitJobRequest Client::Request(const std::string& model) {
 
 grpc::Status Client::Submit(const v1::SubmitJobRequest& request, v1::Job* job) {
   grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + call_limit);
   return jobs->Submit(&context, request, job);
 }
 
 v1::Job Client::Get(const std::string& name) {
   grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + call_limit);
   v1::GetJobRequest request;
   request.set_name(name);
   v1::Job job;

@@ -89,6 +89,7 @@ struct Client {
   v1::Job Wait(const std::string& name);
 
   bool of_worker = false;  // uploads what actions left
+  std::chrono::seconds call_limit{60};
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<v1::Blobs::Stub> blobs;
   std::unique_ptr<v1::Capabilities::Stub> capabilities;
