@@ -32,6 +32,12 @@ std::string Lower(std::string text) {
   return text;
 }
 
+Labels FinishedLabels(v1::JobKind kind, v1::JobPhase outcome, v1::Fault fault) {
+  return {{"kind", Lower(v1::JobKind_Name(kind).substr(sizeof("JOB_KIND_") - 1))},
+          {"outcome", Lower(v1::JobPhase_Name(outcome))},
+          {"fault", fault == v1::FAULT_UNSPECIFIED ? "none" : Lower(v1::Fault_Name(fault))}};
+}
+
 prometheus::Family<prometheus::Counter>& Counters(prometheus::Registry& registry,
                                                   const std::string& name,
                                                   const std::string& help) {
@@ -67,6 +73,20 @@ Metrics::Metrics(const std::string& version, const std::string& commit)
   lease_seconds_ =
       &Histograms(r, "helx_lease_seconds", "How long leases were held.").Add({}, kJobBuckets);
   finished_ = &Counters(r, "helx_jobs_finished_total", "Jobs that reached a terminal phase.");
+  // All there can be from the start: a rate of failures needs the series before the first failure.
+  for (int kind = v1::JOB_KIND_RUN; kind < v1::JobKind_ARRAYSIZE; ++kind) {
+    for (int phase = v1::SUCCEEDED; phase < v1::JobPhase_ARRAYSIZE; ++phase) {
+      if (phase != v1::FAILED) {
+        finished_->Add(FinishedLabels(static_cast<v1::JobKind>(kind),
+                                      static_cast<v1::JobPhase>(phase), v1::FAULT_UNSPECIFIED));
+        continue;
+      }
+      for (int fault = v1::FAULT_UNSPECIFIED + 1; fault < v1::Fault_ARRAYSIZE; ++fault) {
+        finished_->Add(FinishedLabels(static_cast<v1::JobKind>(kind), v1::FAILED,
+                                      static_cast<v1::Fault>(fault)));
+      }
+    }
+  }
   auto& cache = Counters(r, "helx_cache_hits_total", "Actions answered from the cache.");
   auto& dedup = Counters(r, "helx_dedup_hits_total", "Jobs that joined an action in flight.");
   for (int kind = v1::ACTION_KIND_FREEZE; kind <= v1::ACTION_KIND_RUN; ++kind) {
@@ -175,14 +195,7 @@ void Metrics::PhaseChanged(v1::JobPhase from, v1::JobPhase to, double seconds_in
 }
 
 void Metrics::JobFinished(const v1::Job& job) {
-  const std::string fault = job.failure().fault() == v1::FAULT_UNSPECIFIED
-                                ? "none"
-                                : Lower(v1::Fault_Name(job.failure().fault()));
-  finished_
-      ->Add({{"kind", Lower(v1::JobKind_Name(job.kind()).substr(sizeof("JOB_KIND_") - 1))},
-             {"outcome", Lower(v1::JobPhase_Name(job.phase()))},
-             {"fault", fault}})
-      .Increment();
+  finished_->Add(FinishedLabels(job.kind(), job.phase(), job.failure().fault())).Increment();
 }
 
 void Metrics::StoreOperationEnded(const v1::StoreOperation& operation, bool ok) {

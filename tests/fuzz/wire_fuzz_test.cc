@@ -28,6 +28,7 @@
 #include "helx/v1/store.grpc.pb.h"
 #include "helx/v1/worker.pb.h"
 #include "server/server.h"
+#include "server/telemetry/log.h"
 #include "tests/unit/server/temp_folder.h"
 
 namespace helx::server {
@@ -166,6 +167,8 @@ grpc::ByteBuffer BufferOf(const std::string& bytes) {
 class WireFuzz : public ::testing::Test {
  protected:
   void SetUp() override {
+    google::protobuf::SetLogHandler(nullptr);
+    SetLogLevel(LogLevel::kError);
     ServerOptions options;
     options.listen = "unix:" + folder_.path() + "/run/helxd.sock";
     options.data_folder = folder_.path() + "/data";
