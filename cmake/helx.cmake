@@ -12,6 +12,13 @@ function(helx_library name)
   endif()
 endfunction()
 
+# helx_optimise(NAME): a library whose loops are what its users wait for, also in the build that developers test. gcc
+# cannot use headers that were precompiled at another level.
+function(helx_optimise name)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O2>)
+  set_target_properties(${name} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
+endfunction()
+
 # helx_executable(NAME SRCS a.cc ... DEPS x y ...)
 function(helx_executable name)
   cmake_parse_arguments(ARG "" "" "SRCS;DEPS" ${ARGN})
@@ -19,6 +26,29 @@ function(helx_executable name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} helx_warnings)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+endfunction()
+
+function(helx_compile_as_test name)
+  target_compile_definitions(${name} PRIVATE
+      HELX_SOURCE_DIR="${PROJECT_SOURCE_DIR}" HELX_BUILD_DIR="${CMAKE_BINARY_DIR}")
+  target_compile_options(${name} PRIVATE -O0)
+  get_target_property(libraries ${name} LINK_LIBRARIES)
+  if("gRPC::grpc++" IN_LIST libraries)
+    target_precompile_headers(${name} REUSE_FROM helx_precompiled_rpc_test)
+  else()
+    target_precompile_headers(${name} REUSE_FROM helx_precompiled_test)
+  endif()
+endfunction()
+
+# helx_test_library(NAME SRCS a.cc ... DEPS x y ...): what several tests share, compiled as they are.
+function(helx_test_library name)
+  cmake_parse_arguments(ARG "" "" "SRCS;DEPS;PRIVATE_DEPS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SRCS})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PUBLIC ${ARG_DEPS} GTest::gmock PRIVATE ${ARG_PRIVATE_DEPS} helx_warnings)
+  target_compile_options(${name} PRIVATE -fPIE)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  helx_compile_as_test(${name})
 endfunction()
 
 # helx_test(NAME SRCS a_test.cc ... DEPS x y ... [LABELS l] [TIMEOUT s] [ENV K=V ...]):
@@ -29,10 +59,7 @@ function(helx_test name)
   add_executable(${name} ${ARG_SRCS})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main helx_warnings)
-  target_compile_definitions(${name} PRIVATE
-      HELX_SOURCE_DIR="${PROJECT_SOURCE_DIR}" HELX_BUILD_DIR="${CMAKE_BINARY_DIR}")
-  target_compile_options(${name} PRIVATE -O0)
-  target_precompile_headers(${name} REUSE_FROM helx_precompiled_test)
+  helx_compile_as_test(${name})
   add_test(NAME ${name} COMMAND ${name})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)

@@ -19,4 +19,6 @@ helx_precompiled(helx_precompiled_base)
 helx_precompiled(helx_precompiled_rpc HEADERS <grpcpp/grpcpp.h> DEPS gRPC::grpc++)
 # Tests are programs and not optimised (helx_test).
 helx_precompiled(helx_precompiled_test HEADERS <gmock/gmock.h> <gtest/gtest.h> DEPS GTest::gmock OPTIONS -fPIE -O0)
-set_target_properties(helx_precompiled_test PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+helx_precompiled(helx_precompiled_rpc_test HEADERS <gmock/gmock.h> <gtest/gtest.h> <grpcpp/grpcpp.h>
+  DEPS GTest::gmock gRPC::grpc++ OPTIONS -fPIE -O0)
+set_target_properties(helx_precompiled_test helx_precompiled_rpc_test PROPERTIES POSITION_INDEPENDENT_CODE OFF)

@@ -69,14 +69,15 @@ int ParseAndRun(Invocation& invocation, const std::vector<std::string>& argument
   app.footer(kFooter);
   app.require_subcommand(1);
   bool quiet = false;
-  app.add_option("--server", invocation.server,
-                 "Server: unix:/path or host:port (else HELX_SERVER, client.yaml, embedded)");
-  app.add_option("--tls-ca", invocation.tls.ca,
-                 "Authority (PEM) that names the server (else HELX_TLS_CA, client.yaml)");
-  app.add_option("--tls-cert", invocation.tls.certificate,
-                 "Your certificate (PEM) (else HELX_TLS_CERT, client.yaml)");
-  app.add_option("--tls-key", invocation.tls.key,
-                 "Its private key (PEM) (else HELX_TLS_KEY, client.yaml)");
+  Options options(app);
+  options.Text("--server", invocation.server,
+               "Server: unix:/path or host:port (else HELX_SERVER, client.yaml, embedded)");
+  options.Text("--tls-ca", invocation.tls.ca,
+               "Authority (PEM) that names the server (else HELX_TLS_CA, client.yaml)");
+  options.Text("--tls-cert", invocation.tls.certificate,
+               "Your certificate (PEM) (else HELX_TLS_CERT, client.yaml)");
+  options.Text("--tls-key", invocation.tls.key,
+               "Its private key (PEM) (else HELX_TLS_KEY, client.yaml)");
   app.add_flag("--json", invocation.json, "Answer in JSON");
   app.add_flag("-q,--quiet", quiet, "No progress on stderr");
   std::map<std::string, CLI::App*> groups;

@@ -4,6 +4,7 @@
 #include "client/cli/text.h"
 #include "client/cli/verbs.h"
 #include "client/cpp/bundle_flow.h"
+#include "client/cpp/bundle_folder.h"
 #include "client/cpp/errors.h"
 #include "client/cpp/experiment_client.h"
 #include "client/cpp/experiment_flow.h"
@@ -36,6 +37,11 @@ class Freeze : public Command {
   // Nothing is written unless every job of the document could be frozen.
   absl::StatusOr<ExitCode> Run(Invocation& invocation) override {
     HELX_ASSIGN_OR_RETURN(const auto experiment, client::PrepareExperiment(file_));
+    for (const auto& job : experiment.jobs) {
+      const fs::path folder = fs::path(output_) / job.entry.bundle_path;
+      HELX_RETURN_IF_ERROR(client::CheckOutsideBundles((folder / "request.json").string()));
+      HELX_RETURN_IF_ERROR(client::CheckNewFolder(folder.string()));
+    }
     HELX_ASSIGN_OR_RETURN(const auto connection, invocation.Connect());
     client::ExperimentClient client(connection);
     const auto progress = [&invocation](int64_t done, int64_t total) {

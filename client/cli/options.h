@@ -21,6 +21,7 @@ class Options {
   explicit Options(CLI::App& app) : app_(app) {}
 
   void Flag(const std::string& names, bool& value, const std::string& help);
+  // An option (not a positional argument) given as an empty text is refused, here and below.
   void Text(const std::string& names, std::string& value, const std::string& help,
             Need need = Need::kOptional);
   // One or more.

@@ -30,19 +30,44 @@ absl::Status CheckOutsideBundles(const std::string& path) {
   return absl::OkStatus();
 }
 
+absl::Status CheckNewFolder(const std::string& folder) {
+  fs::path at = fs::absolute(folder).lexically_normal();
+  std::error_code error;
+  while (fs::symlink_status(at, error).type() == fs::file_type::not_found &&
+         at.has_relative_path()) {
+    at = at.parent_path();
+  }
+  if (!fs::is_directory(at, error)) {
+    return FailedPrecondition(folder + " cannot be made: " + at.string() +
+                              " is not a folder; choose another place with -o");
+  }
+  std::string probe = (at / ".helx.XXXXXX").string();
+  if (mkdtemp(probe.data()) == nullptr) {
+    return FailedPrecondition(folder + " cannot be made: nothing can be written into " +
+                              at.string() + " (" + std::strerror(errno) +
+                              "); choose another place with -o");
+  }
+  rmdir(probe.c_str());
+  return absl::OkStatus();
+}
+
 absl::Status CheckBundlePlace(const std::string& folder) {
   HELX_RETURN_IF_ERROR(CheckOutsideBundles(folder));
   const fs::path place = fs::path(folder).lexically_normal();
   std::error_code error;
   const fs::file_status status = fs::symlink_status(place, error);
+  // The folder is filled beside its place.
+  HELX_RETURN_IF_ERROR(CheckNewFolder(fs::absolute(place).parent_path()));
   if (status.type() == fs::file_type::not_found) return absl::OkStatus();
   if (status.type() != fs::file_type::directory) {
-    return FailedPrecondition(folder + " exists and is not a folder; remove it, or choose another "
-                                       "place with -o");
+    return FailedPrecondition(folder +
+                              " exists and is not a folder; remove it, or choose another "
+                              "place with -o");
   }
   if (IsBundleFolder(folder) || fs::is_empty(place, error)) return absl::OkStatus();
-  return FailedPrecondition(folder + " exists, is not empty and is not a bundle; move it away, or "
-                                     "choose another place with -o");
+  return FailedPrecondition(folder +
+                            " exists, is not empty and is not a bundle; move it away, or "
+                            "choose another place with -o");
 }
 
 absl::StatusOr<StagedFolder> StagedFolder::Create(const std::string& destination) {
@@ -52,8 +77,8 @@ absl::StatusOr<StagedFolder> StagedFolder::Create(const std::string& destination
   std::error_code error;
   if (!parent.empty()) fs::create_directories(parent, error);
   if (error) {
-    return FailedPrecondition("cannot make the folder " + parent.string() + ": " +
-                              error.message() + "; choose another place with -o");
+    return FailedPrecondition("cannot make the folder " + parent.string() + ": " + error.message() +
+                              "; choose another place with -o");
   }
   std::string path = (parent / ("." + fs::path(clean).filename().string() + ".XXXXXX")).string();
   if (mkdtemp(path.data()) == nullptr) {
@@ -84,7 +109,8 @@ absl::Status StagedFolder::Commit() {
     return FailedPrecondition("cannot put " + path_ + " in place of " + destination_ + ": " +
                               std::strerror(errno));
   }
-  // An older bundle is there: exchange the two in one step, then remove the older one (path_, by the destructor).
+  // An older bundle is there: exchange the two in one step, then remove the older one (path_, by
+  // the destructor).
   if (renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, destination_.c_str(), RENAME_EXCHANGE) == 0) {
     return absl::OkStatus();
   }

@@ -14,8 +14,12 @@ bool IsBundleFolder(const std::string& folder);
 // FAILED_PRECONDITION when a folder on the way to `path` is a bundle: whatever is written there spoils its evidence.
 absl::Status CheckOutsideBundles(const std::string& path);
 
-// Whether a bundle may be put at `folder`: nothing is there, or an empty folder, or an older bundle; and no folder on its
-// path is itself a bundle. FAILED_PRECONDITION says what is in the way.
+// FAILED_PRECONDITION unless files can be written into `folder`, or into the deepest folder above it
+// that exists: what a long job leaves must find a place. Makes and removes an empty folder there.
+absl::Status CheckNewFolder(const std::string& folder);
+
+// Whether a bundle may be put at `folder`: nothing is there, or an empty folder, or an older bundle; no folder on its
+// path is itself a bundle, and something can be written there. FAILED_PRECONDITION says what is in the way.
 absl::Status CheckBundlePlace(const std::string& folder);
 
 // A folder that is filled beside its destination and then takes its place in one step: readers see the old content or

@@ -2,6 +2,7 @@
 
 #include "client/cpp/rpc.h"
 #include "helx/v1/capabilities.grpc.pb.h"
+#include "helx/v1/rpc_status.pb.h"
 #include "proto/channel_credentials.h"
 
 namespace helx::client {
@@ -25,8 +26,7 @@ std::shared_ptr<grpc::Channel> MakeChannel(const Endpoint& endpoint) {
 absl::Status Connect(grpc::Channel& channel, const ConnectionOptions& options,
                      std::stop_token stop) {
   const auto deadline = std::chrono::system_clock::now() + options.connect_limit;
-  const std::string who =
-      options.endpoint.address + " (from " + options.endpoint.source + ")";
+  const std::string who = options.endpoint.address + " (from " + options.endpoint.source + ")";
   for (;;) {
     const grpc_connectivity_state state = channel.GetState(/*try_to_connect=*/true);
     if (state == GRPC_CHANNEL_READY) return absl::OkStatus();
@@ -73,6 +73,24 @@ absl::Status CheckMetadata(const std::vector<std::pair<std::string, std::string>
   return absl::OkStatus();
 }
 
+namespace {
+
+// The stable code in the status's details, if it has one.
+std::string ReasonOf(const grpc::Status& status) {
+  helx::v1::RpcStatus details;
+  if (!details.ParseFromString(status.error_details())) return "";
+  for (const auto& any : details.details()) {
+    helx::v1::ErrorInfo info;
+    if (any.type_url() == "type.googleapis.com/google.rpc.ErrorInfo" &&
+        info.ParseFromString(any.value()) && info.domain() == "helx") {
+      return info.reason();
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
 absl::Status FromGrpc(const grpc::Status& status, const Connection& connection) {
   if (status.ok()) return absl::OkStatus();
   const Endpoint& endpoint = connection.options().endpoint;
@@ -90,7 +108,9 @@ absl::Status FromGrpc(const grpc::Status& status, const Connection& connection) 
     message = "the server gave no reason (gRPC code " + std::to_string(status.error_code()) +
               "); see its log";
   }
-  return FromServer(static_cast<absl::StatusCode>(status.error_code()), message);
+  const absl::Status said = FromServer(static_cast<absl::StatusCode>(status.error_code()), message);
+  const std::string reason = ReasonOf(status);
+  return reason.empty() ? said : WithErrorCode(said, reason);
 }
 
 void Prepare(grpc::ClientContext& context, const Connection& connection,

@@ -1,4 +1,5 @@
 // bounds, certify and lower.
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 
@@ -7,6 +8,7 @@
 #include "client/ops/files.h"
 #include "client/ops/sha256.h"
 #include "core/ops/certificate.h"
+#include "core/ops/load.h"
 #include "core/ops/lower/lowering.h"
 
 namespace helx::ops {
@@ -130,10 +132,64 @@ bool AddMember(const std::string& name, std::string bytes, Subject* subject, std
   return true;
 }
 
-void PrintFailures(const Certificate& certificate, Verdict profile) {
+void PrintVerdict(const Certificate& certificate, Verdict profile) {
   std::printf("verdict %s, profile %s: %s\n", std::string(VerdictName(certificate.verdict)).c_str(),
               std::string(VerdictName(profile)).c_str(),
               certificate.verdict >= profile ? "met" : "not met");
+}
+
+// "net: value 1 (conv): part [0, 2147483648]" and, of a parameter, "net: value 1 (conv): rq.mult".
+std::string FailureText(const std::string& role, const PlannedGraph& planned,
+                        const Failure& failure) {
+  const ValueBounds& value = planned.bounds.values[failure.id];
+  std::string text = role + ": value " + std::to_string(failure.id) + " (" + std::string(value.op) +
+                     "): " + failure.name;
+  const auto named = std::find_if(
+      value.named.begin(), value.named.end(),
+      [&](const NamedInterval& candidate) { return candidate.CertificateName() == failure.name; });
+  if (named == value.named.end()) return text;
+  return text + " [" + ToText(named->interval.lo) + ", " + ToText(named->interval.hi) + "]";
+}
+
+// What keeps the graphs from the profile, the first of it.
+void ComplainOfFailures(const std::vector<RoleGraph>& graphs, Verdict profile) {
+  constexpr size_t kMost = 10;
+  std::vector<std::string> texts;
+  for (const RoleGraph& graph : graphs) {
+    const Result<PlannedGraph> planned = PlanWhg1(graph.bytes);
+    if (!planned.ok()) continue;
+    const Bounds& bounds = planned.value().bounds;
+    for (const Failure& failure :
+         profile == Verdict::kAcc32 ? bounds.fail_acc32 : bounds.fail_acc64) {
+      texts.push_back(FailureText(graph.role, planned.value(), failure));
+    }
+  }
+  for (size_t i = 0; i < std::min(kMost, texts.size()); ++i) {
+    Complain(texts[i] + " does not meet " + std::string(VerdictName(profile)), kNotMet);
+  }
+  if (texts.size() > kMost) {
+    Complain(
+        "and " + std::to_string(texts.size() - kMost) + " more; the certificate (--out) lists all",
+        kNotMet);
+  }
+}
+
+// How the certificate given to --check differs from the subject's own.
+std::string DifferenceText(const std::string& given, const std::string& own) {
+  std::string error;
+  const auto claim = ReadCertificate(given, &error);
+  if (!claim) return "the certificate given is " + error;
+  const auto right = ReadCertificate(own, &error);
+  if (right && claim->set != right->set) {
+    return "the certificate given is of set " + claim->set + ", and this is " + right->set;
+  }
+  if (right && claim->lowering != right->lowering) {
+    return "the certificate given is of lowering \"" + claim->lowering + "\", and \"" +
+           right->lowering + "\" is used";
+  }
+  const auto at = std::mismatch(given.begin(), given.end(), own.begin(), own.end()).first;
+  return "the certificate given differs from the one of this set at byte " +
+         std::to_string(at - given.begin());
 }
 
 int CertifySubject(const Subject& subject, const std::string& out) {
@@ -155,13 +211,13 @@ int CertifySubject(const Subject& subject, const std::string& out) {
   if (!out.empty() && !WriteFile(out, certificate.value().text, &error)) {
     return Complain(error, kUsage);
   }
-  PrintFailures(certificate.value(), subject.profile);
+  PrintVerdict(certificate.value(), subject.profile);
+  const bool met = certificate.value().verdict >= subject.profile;
+  if (!met) ComplainOfFailures(graphs, subject.profile);
   if (subject.check && *subject.check != certificate.value().text) {
-    std::string what = "the certificate given is not the one of this set";
-    if (!ReadCertificate(*subject.check, &error)) what = "the certificate given is " + error;
-    return Complain(what, kDiffers);
+    return Complain(DifferenceText(*subject.check, certificate.value().text), kDiffers);
   }
-  return certificate.value().verdict >= subject.profile ? kMet : kNotMet;
+  return met ? kMet : kNotMet;
 }
 
 bool ReadFolderMembers(const std::string& folder, std::vector<Member>* members,
@@ -246,10 +302,9 @@ int CertifyCommand(const Words& words) {
   if (members && (subject.lowering.empty() || !ResolveLowering(&subject, &error))) {
     return Complain(error.empty() ? "--lowering is needed for --member" : error, kUsage);
   }
-  const bool read =
-      members ? ReadPairs(arguments->All("member"), AddMember, &subject, &error)
-              : CheckGraphOptions(subject, &error) &&
-                    ReadPairs(arguments->All("whg1"), AddGraph, &subject, &error);
+  const bool read = members ? ReadPairs(arguments->All("member"), AddMember, &subject, &error)
+                            : CheckGraphOptions(subject, &error) &&
+                                  ReadPairs(arguments->All("whg1"), AddGraph, &subject, &error);
   if (!read) return Complain(error, kUsage);
   return CertifySubject(subject, arguments->Get("out", ""));
 }

@@ -1,5 +1,8 @@
 // wai-verify: the tool of the integer operator set (docs/integer-operators.md).
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -41,7 +44,7 @@ int Usage(const std::string& what) {
 int RunWords(const std::vector<std::string>& words) {
   if (words.empty()) return Usage("");
   const std::string& command = words[0];
-  if (command == "--help" || command == "help") {
+  if (command == "help" || std::find(words.begin(), words.end(), "--help") != words.end()) {
     std::fputs(kUsageText, stdout);
     return 0;
   }
@@ -63,9 +66,16 @@ int RunWords(const std::vector<std::string>& words) {
   return Usage("there is no command \"" + command + "\"");
 }
 
+// A few bytes may ask for any memory: a set's state, say, of 2^29 elements.
+[[noreturn]] void EndForWantOfMemory() {
+  std::fputs("wai-verify: an input needs more memory than this machine gives\n", stderr);
+  std::_Exit(helx::ops::kUsage);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::set_new_handler(EndForWantOfMemory);
   const int status = RunWords({argv + 1, argv + argc});
   // What was printed is part of what was asked for.
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {

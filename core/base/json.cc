@@ -3,6 +3,8 @@
 #include <set>
 #include <vector>
 
+#include "core/base/json_numbers.h"
+
 namespace helx {
 namespace {
 
@@ -18,17 +20,17 @@ bool HasFloat(const Json& value) {
 // Builds the value and watches depth and keys, which nlohmann's own reader does not.
 class StrictSax : public nlohmann::json_sax<Json> {
  public:
-  explicit StrictSax(size_t depth_limit) : depth_limit_(depth_limit) {}
+  StrictSax(size_t depth_limit, bool wide_integers_as_text)
+      : depth_limit_(depth_limit), wide_integers_as_text_(wide_integers_as_text) {}
 
   bool null() override { return Add(nullptr); }
   bool boolean(bool v) override { return Add(v); }
   bool number_integer(number_integer_t v) override { return Add(v); }
   bool number_unsigned(number_unsigned_t v) override { return Add(v); }
   bool number_float(number_float_t v, const string_t& text) override {
-    if (text.find_first_of(".eE") == std::string::npos) {
-      return Fail("the integer " + text.substr(0, 40) + " does not fit 64 bits");
-    }
-    return Add(v);
+    if (text.find_first_of(".eE") != std::string::npos) return Add(v);
+    if (wide_integers_as_text_) return Add(text);
+    return Fail("the integer " + text.substr(0, 40) + " does not fit 64 bits");
   }
   bool string(string_t& v) override { return Add(std::move(v)); }
   bool binary(binary_t&) override { return Fail("binary values are not JSON"); }
@@ -43,17 +45,35 @@ class StrictSax : public nlohmann::json_sax<Json> {
   }
   bool parse_error(size_t position, const std::string& token,
                    const nlohmann::detail::exception& error) override {
-    (void)token;
-    std::string text = error.what();
-    const size_t colon = text.rfind("; ");
-    if (colon != std::string::npos) text = text.substr(0, colon);
-    return Fail("at byte " + std::to_string(position) + ": " + text);
+    if (error.id == kNumberOverflow) {
+      error_code = "not_finite";
+      return Fail("at byte " + std::to_string(position) + ": the number " + token.substr(0, 40) +
+                  " is larger than a double can hold");
+    }
+    return Fail("at byte " + std::to_string(position) + ": " + Finding(error.what()));
   }
 
   Json root;
   std::string error;
+  std::string error_code;  // empty unless the error has one
 
  private:
+  static constexpr int kNumberOverflow = 406;  // of the library's errors
+
+  // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while parsing
+  // value - invalid literal; last read: 'x'" without what the library says of itself and of what it
+  // read and expected.
+  static std::string Finding(std::string text) {
+    for (const char* end : {"] ", ": "}) {
+      const size_t at = text.find(end);
+      if (at != std::string::npos) text = text.substr(at + 2);
+    }
+    const size_t cause = text.find(" - ");
+    if (cause != std::string::npos) text = text.substr(cause + 3);
+    const size_t more = text.find("; ");
+    return more == std::string::npos ? text : text.substr(0, more);
+  }
+
   bool Fail(std::string what) {
     if (error.empty()) error = std::move(what);
     return false;
@@ -92,10 +112,23 @@ class StrictSax : public nlohmann::json_sax<Json> {
   }
 
   size_t depth_limit_;
+  bool wide_integers_as_text_;
   std::vector<Json*> stack_;
   std::vector<std::set<std::string>> keys_;
   std::string key_;
 };
+
+absl::StatusOr<Json> Parse(std::string_view text, const JsonLimits& limits,
+                           bool wide_integers_as_text) {
+  if (text.size() > limits.bytes) {
+    return InvalidArgument("JSON text of " + std::to_string(text.size()) +
+                           " bytes passes the limit of " + std::to_string(limits.bytes));
+  }
+  StrictSax sax(limits.depth, wide_integers_as_text);
+  if (Json::sax_parse(text.begin(), text.end(), &sax)) return std::move(sax.root);
+  const absl::Status status = InvalidArgument("not acceptable JSON: " + sax.error);
+  return sax.error_code.empty() ? status : WithErrorCode(status, sax.error_code);
+}
 
 }  // namespace
 
@@ -116,15 +149,11 @@ std::string PrettyJson(const Json& value) {
 }
 
 absl::StatusOr<Json> ParseJson(std::string_view text, const JsonLimits& limits) {
-  if (text.size() > limits.bytes) {
-    return InvalidArgument("JSON text of " + std::to_string(text.size()) +
-                           " bytes passes the limit of " + std::to_string(limits.bytes));
-  }
-  StrictSax sax(limits.depth);
-  if (!Json::sax_parse(text.begin(), text.end(), &sax)) {
-    return InvalidArgument("not acceptable JSON: " + sax.error);
-  }
-  return std::move(sax.root);
+  return Parse(text, limits, false);
+}
+
+absl::StatusOr<Json> ParseJsonWithWideIntegers(std::string_view text) {
+  return Parse(text, {}, true);
 }
 
 absl::StatusOr<const Json*> JsonMember(const Json& object, const char* name,
@@ -196,8 +225,10 @@ bool IsUtf8(std::string_view text) {
       ++i;
       continue;
     }
-    const int extra = lead >= 0xf0 && lead <= 0xf4 ? 3 : lead >= 0xe0 && lead < 0xf0 ? 2
-                    : lead >= 0xc2 && lead < 0xe0 ? 1 : 0;
+    const int extra = lead >= 0xf0 && lead <= 0xf4  ? 3
+                      : lead >= 0xe0 && lead < 0xf0 ? 2
+                      : lead >= 0xc2 && lead < 0xe0 ? 1
+                                                    : 0;
     if (extra == 0 || text.size() - i <= static_cast<size_t>(extra)) return false;
     uint32_t point = lead & (0x3f >> extra);
     for (int k = 1; k <= extra; ++k) {

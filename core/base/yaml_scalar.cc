@@ -105,7 +105,8 @@ std::optional<int64_t> ParsePlainInteger(std::string_view text) {
 absl::StatusOr<std::string> ShortestNonNegative(std::string_view text) {
   const std::string lower = Lower(text.substr(0, 16));
   for (std::string_view word :
-       {".inf", "+.inf", "-.inf", ".nan", "inf", "-inf", "nan", "infinity"}) {
+       {".inf", "+.inf", "-.inf", ".nan", "inf", "-inf", "nan", "-nan", "infinity",
+        "-infinity"}) {
     if (lower == word) {
       return WithErrorCode(
           InvalidArgument("found " + std::string(word) + "; allowed: a finite number >= 0"),
@@ -133,6 +134,12 @@ absl::StatusOr<std::string> ShortestNonNegative(std::string_view text) {
         "negative_number");
   }
   return ShortestText(value);
+}
+
+absl::StatusOr<std::string> ShortestNonNegative(double value) {
+  char buffer[64];
+  const auto written = std::to_chars(buffer, buffer + sizeof buffer, value);
+  return ShortestNonNegative(std::string_view(buffer, written.ptr));
 }
 
 std::string ShortestText(double value) {

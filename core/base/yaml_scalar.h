@@ -32,6 +32,8 @@ std::optional<int64_t> ParsePlainInteger(std::string_view text);
 // reads back as the same double; -0 gives "0". INVALID_ARGUMENT otherwise, with an error code:
 // not_a_number, not_finite, negative_number.
 absl::StatusOr<std::string> ShortestNonNegative(std::string_view text);
+// The same for a double.
+absl::StatusOr<std::string> ShortestNonNegative(double value);
 // The shortest text that reads back as the same finite double; -0 gives "0".
 std::string ShortestText(double value);
 

@@ -1,8 +1,14 @@
 #include "core/bundle/evidence.h"
 
+#include <algorithm>
 #include <set>
 
 #include "core/base/hex.h"
+#include "core/base/yaml_scalar.h"
+#include "core/bundle/image.h"
+#include "core/bundle/layout.h"
+#include "core/bundle/measurements.h"
+#include "core/bundle/memory_plan.h"
 #include "core/bundle/refusal.h"
 #include "core/bundle/verify.h"
 #include "core/tensor/tensor_data.h"
@@ -33,25 +39,76 @@ TensorRequest StatedRequest(const ResultDocument& result, const FrozenRequest& r
   return stated;
 }
 
-absl::Status CheckImage(const Evidence& evidence, const std::string& tensor_digest) {
-  const std::string& image_hash = evidence.result.image_sha256;
-  for (const Artifact& artifact : evidence.manifest.artifacts) {
-    if (artifact.digest.hash != image_hash || !artifact.path.starts_with("build/")) continue;
-    if (artifact.role == ArtifactRole::kDiagnostic) {
-      return RefuseEvidence("wrong_role",
-                            artifact.path + " is the image, but has the role diagnostic");
+// The file of that path and its digest: named by the result, listed in the manifest.
+absl::Status CheckFile(const RetainedFile& stated, const Artifact& listed) {
+  if (stated.digest == listed.digest) return absl::OkStatus();
+  return RefuseEvidence("file_mismatch", listed.path + " has the SHA-256 " + listed.digest.hash +
+                                             "; result.json says " + stated.digest.hash);
+}
+
+// result.json names what lies beside the tensors, file by file.
+absl::Status CheckFiles(const Evidence& evidence) {
+  const std::vector<const Artifact*> listed = FilesOfResult(evidence.manifest);
+  const std::vector<RetainedFile>& stated = evidence.result.files;
+  for (size_t i = 0; i < stated.size(); ++i) {
+    if (i > 0 && stated[i].path <= stated[i - 1].path) {
+      return RefuseEvidence("result_invalid",
+                            "result.files ascend by path, each at most once; "
+                            "found " +
+                                ShownText(stated[i].path));
     }
-    HELX_ASSIGN_OR_RETURN(const std::vector<uint8_t> raw, HexDecode(tensor_digest));
-    const std::string needle(raw.begin(), raw.end());
-    if (evidence.files.at(artifact.path).find(needle) == std::string::npos) {
-      return RefuseEvidence("compiled_digest_mismatch",
-                            artifact.path + " does not hold the tensor-request digest " +
-                                tensor_digest + ": it was built for another request");
+    const auto at = std::find_if(listed.begin(), listed.end(), [&](const Artifact* artifact) {
+      return artifact->path == stated[i].path;
+    });
+    if (at == listed.end()) {
+      return RefuseEvidence("file_missing", "result.json names " + ShownText(stated[i].path) +
+                                                ", which is not a file of the bundle's evidence");
     }
-    return absl::OkStatus();
+    HELX_RETURN_IF_ERROR(CheckFile(stated[i], **at));
   }
-  return RefuseEvidence("image_missing",
-                        "no file below build/ has the image's SHA-256 " + image_hash);
+  for (const Artifact* artifact : listed) {
+    if (std::none_of(stated.begin(), stated.end(), [artifact](const RetainedFile& file) {
+          return file.path == artifact->path;
+        })) {
+      return RefuseEvidence("file_unreferenced", artifact->path + " is not named by result.json");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<const std::string*> FileOf(const Evidence& evidence, const char* path,
+                                          const char* missing) {
+  const auto file = evidence.files.find(path);
+  if (file != evidence.files.end()) return &file->second;
+  return RefuseEvidence(missing, std::string(path) + " is not in the bundle");
+}
+
+// The image answers the tensor request, and fits the platform's memory.
+absl::Status CheckImage(const Image& image, const std::string& tensor_digest,
+                        const Platform& platform) {
+  HELX_ASSIGN_OR_RETURN(const std::vector<uint8_t> raw, HexDecode(tensor_digest));
+  const std::string_view compiled(reinterpret_cast<const char*>(raw.data()), raw.size());
+  bool found = false;
+  for (const ImageSection& section : image.sections) {
+    found = found || (section.name == ".helx_request" &&
+                      section.content.find(compiled) != std::string_view::npos);
+    if (std::none_of(platform.regions.begin(), platform.regions.end(),
+                     [&section](const MemoryRegion& region) {
+                       return section.address >= region.address &&
+                              section.address + section.bytes <=
+                                  uint64_t{region.address} + region.bytes;
+                     })) {
+      return RefuseEvidence("image_outside_platform",
+                            "the image has " + ShownText(section.name) + " (" +
+                                std::to_string(section.bytes) + " bytes) at " +
+                                HexAddress(section.address) + ", outside the memory of " +
+                                std::string(platform.name));
+    }
+  }
+  if (found) return absl::OkStatus();
+  return RefuseEvidence("compiled_digest_mismatch",
+                        std::string(kImagePath) + " does not hold the tensor-request digest " +
+                            tensor_digest + ": it was built for another request");
 }
 
 // Collects the tensor files a result names and checks each against its manifest entry and its
@@ -61,16 +118,16 @@ class TensorFiles {
   explicit TensorFiles(const Evidence& evidence) : evidence_(evidence) {}
 
   // `what` is for messages: "input 0".
-  absl::Status Take(const std::string& path, const TensorSpec& spec, const std::string& sha256,
-                    const char* code, const std::string& what) {
-    const Artifact* artifact = evidence_.manifest.Find(path);
-    if (artifact == nullptr || !path.starts_with("tensors/")) {
-      return RefuseEvidence(
-          "tensor_missing",
-          what + " names " + path + ", which is not a file of the bundle below tensors/");
+  absl::Status Take(const std::string& path, const std::string& expected, const TensorSpec& spec,
+                    const std::string& sha256, const char* code, const std::string& what) {
+    if (path != expected) {
+      return RefuseEvidence("tensor_path", what + " is said to lie in " + ShownText(path) +
+                                               "; its place is " + expected);
     }
-    if (artifact->role == ArtifactRole::kDiagnostic) {
-      return RefuseEvidence("wrong_role", path + " is a tensor, but has the role diagnostic");
+    const Artifact* artifact = evidence_.manifest.Find(path);
+    if (artifact == nullptr) {
+      return RefuseEvidence("tensor_missing",
+                            what + " names " + path + ", which is not a file of the bundle");
     }
     if (artifact->digest.hash != sha256) {
       return RefuseEvidence(code, what + " (" + path + ") has the SHA-256 " +
@@ -119,9 +176,10 @@ absl::Status CheckInputs(const Evidence& evidence, TensorFiles* files) {
                                                  " were requested");
   }
   for (size_t s = 0; s < evidence.result.inputs.size(); ++s) {
-    for (const RetainedTensor& tensor : evidence.result.inputs[s]) {
-      HELX_RETURN_IF_ERROR(files->Take(tensor.path, tensor.spec, tensor.digest.hash,
-                                       "input_artifact_mismatch",
+    for (size_t i = 0; i < evidence.result.inputs[s].size(); ++i) {
+      const RetainedTensor& tensor = evidence.result.inputs[s][i];
+      HELX_RETURN_IF_ERROR(files->Take(tensor.path, InputPath(s, i), tensor.spec,
+                                       tensor.digest.hash, "input_artifact_mismatch",
                                        "input " + std::to_string(tensor.spec.index)));
     }
   }
@@ -134,8 +192,8 @@ absl::Status CheckReferences(const Evidence& evidence, TensorFiles* files) {
     for (size_t k = 0; k < result.references[i].tensors.size(); ++k) {
       const BoundTensor& tensor = result.references[i].tensors[k];
       HELX_RETURN_IF_ERROR(
-          files->Take(result.reference_paths[i][k], tensor.spec, tensor.digest.hash,
-                      "reference_artifact_mismatch",
+          files->Take(result.reference_paths[i][k], ReferencePath(i, k), tensor.spec,
+                      tensor.digest.hash, "reference_artifact_mismatch",
                       "reference " + std::to_string(i) + ", output " + std::to_string(k)));
     }
   }
@@ -169,7 +227,7 @@ absl::Status CheckSample(const Evidence& evidence, size_t i, TensorFiles* files)
                             " outputs; the acquisition asks for " + std::to_string(retained));
   }
   for (size_t k = 0; k < retained; ++k) {
-    HELX_RETURN_IF_ERROR(files->Take(sample.output_tensors[k], result.outputs[k],
+    HELX_RETURN_IF_ERROR(files->Take(sample.output_tensors[k], OutputPath(i, k), result.outputs[k],
                                      sample.signatures[k], "signature_mismatch",
                                      SampleText(i) + ", output " + std::to_string(k)));
   }
@@ -230,7 +288,32 @@ absl::Status CheckAgreement(const Evidence& evidence) {
                           "the runner reported the tensor-request digest " +
                               result.tensor_request_digest + "; the request's is " + tensor_digest);
   }
-  return CheckImage(evidence, tensor_digest);
+  return absl::OkStatus();
+}
+
+absl::Status CheckBuild(const Evidence& evidence) {
+  const Platform* platform = FindPlatform(evidence.result.platform);
+  if (platform == nullptr) {
+    return RefuseEvidence("platform_unknown", "this program knows no platform " +
+                                                  ShownText(evidence.result.platform) +
+                                                  "; use a newer helxctl");
+  }
+  HELX_ASSIGN_OR_RETURN(const std::string* elf, FileOf(evidence, kImagePath, "image_missing"));
+  HELX_ASSIGN_OR_RETURN(const std::string* plan,
+                        FileOf(evidence, kMemoryPlanPath, "memory_plan_missing"));
+  const std::string& image_hash = evidence.manifest.Find(kImagePath)->digest.hash;
+  if (image_hash != evidence.result.image_sha256) {
+    return RefuseEvidence("image_mismatch", std::string(kImagePath) + " has the SHA-256 " +
+                                                image_hash + "; result.json says " +
+                                                evidence.result.image_sha256);
+  }
+  HELX_RETURN_IF_ERROR(CheckFiles(evidence));
+  const auto image = ReadImage(*elf);
+  if (!image.ok()) return RefuseEvidence("image_invalid", image.status());
+  HELX_RETURN_IF_ERROR(CheckImage(*image, evidence.result.tensor_request_digest, *platform));
+  HELX_RETURN_IF_ERROR(
+      CheckMeasurements(evidence.result, evidence.request, *platform, image->sizes));
+  return CheckMemoryPlan(*plan, *image, *platform, evidence.request);
 }
 
 absl::Status CheckTensors(const Evidence& evidence) {

@@ -20,9 +20,14 @@ struct Evidence {
   const ResultDocument& result;
 };
 
-// Request and result name the same work: identity, tools, acquisition, tensor request (rebuilt from
-// the result's own statements), and the image that holds the digest of that request.
+// Request and result name the same work: identity, tools, acquisition, and the tensor request,
+// rebuilt from the result's own statements.
 absl::Status CheckAgreement(const Evidence& evidence);
+
+// The files of the build are those that the result names; the image holds the digest of the tensor
+// request and lies in the platform's memory; the result's figures are the image's, and the memory
+// plan fits it. REQUIRES: CheckAgreement.
+absl::Status CheckBuild(const Evidence& evidence);
 
 // Inputs, references and outputs are retained as the request and the acquisition demand, are
 // storage of their dtypes, and hash to what the request binds and the runner signed. No other file

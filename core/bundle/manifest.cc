@@ -11,18 +11,6 @@ namespace {
 
 constexpr size_t kPathBytes = 512;
 
-const char* RoleName(ArtifactRole role) {
-  switch (role) {
-    case ArtifactRole::kCore:
-      return "core";
-    case ArtifactRole::kEvidence:
-      return "evidence";
-    case ArtifactRole::kDiagnostic:
-      break;
-  }
-  return "diagnostic";
-}
-
 absl::StatusOr<ArtifactRole> RoleFromName(const std::string& name, const std::string& where) {
   for (ArtifactRole role :
        {ArtifactRole::kCore, ArtifactRole::kEvidence, ArtifactRole::kDiagnostic}) {
@@ -129,6 +117,26 @@ absl::Status ReadHead(const Json& value, Manifest* manifest) {
 
 }  // namespace
 
+const char* RoleName(ArtifactRole role) {
+  switch (role) {
+    case ArtifactRole::kCore:
+      return "core";
+    case ArtifactRole::kEvidence:
+      return "evidence";
+    case ArtifactRole::kDiagnostic:
+      break;
+  }
+  return "diagnostic";
+}
+
+std::string ValidityOf(const std::vector<Issue>& issues) {
+  const auto any = [&issues](std::string_view severity) {
+    return std::any_of(issues.begin(), issues.end(),
+                       [severity](const Issue& issue) { return issue.severity == severity; });
+  };
+  return any("error") ? "invalid" : any("warning") ? "degraded" : "valid";
+}
+
 absl::Status CheckBundlePath(std::string_view path) {
   const auto refuse = [path](const char* what) {
     return InvalidArgument("the path " + ShownText(path) + " " + what);
@@ -183,6 +191,11 @@ absl::StatusOr<Manifest> Manifest::Parse(std::string_view text) {
     return RefuseEvidence("manifest_not_canonical",
                           "the manifest holds unknown members or is not the canonical text of its "
                           "value");
+  }
+  if (manifest.validity != ValidityOf(manifest.issues)) {
+    return RefuseEvidence("validity_mismatch", "the validity is " + manifest.validity +
+                                                   ", but the issues make it " +
+                                                   ValidityOf(manifest.issues));
   }
   return manifest;
 }

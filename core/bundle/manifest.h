@@ -15,6 +15,9 @@ namespace helx {
 
 enum class ArtifactRole { kCore, kEvidence, kDiagnostic };
 
+// "core", "evidence", "diagnostic".
+const char* RoleName(ArtifactRole role);
+
 struct Artifact {
   std::string path;  // relative, '/'-separated, no "." or "..", UTF-8
   std::string media_type;
@@ -29,6 +32,10 @@ struct Issue {
   Json context = Json::object();
 };
 
+// What its issues make of a bundle: "invalid" with an error among them, "degraded" with a warning,
+// otherwise "valid".
+std::string ValidityOf(const std::vector<Issue>& issues);
+
 struct Manifest {
   static constexpr std::string_view kSchema = "helx.manifest";
   static constexpr int64_t kVersion = 1;
@@ -39,7 +46,8 @@ struct Manifest {
   std::vector<Artifact> artifacts;  // sorted by path
 
   absl::StatusOr<std::string> Canonical() const;
-  // Refuses unknown schemas and newer versions, unsafe or duplicate paths, malformed digests.
+  // Refuses unknown schemas and newer versions, unsafe or duplicate paths, malformed digests, and a
+  // validity that the issues do not give (validity_mismatch).
   static absl::StatusOr<Manifest> Parse(std::string_view text);
 
   const Artifact* Find(std::string_view path) const;

@@ -5,6 +5,7 @@
 #include "core/base/sha256.h"
 #include "core/base/yaml_scalar.h"
 #include "core/bundle/evidence.h"
+#include "core/bundle/layout.h"
 #include "core/bundle/refusal.h"
 #include "core/bundle/request_file.h"
 
@@ -36,7 +37,8 @@ absl::Status CheckListing(const std::vector<std::string>& files, const Manifest&
 }
 
 absl::StatusOr<std::string> ReadChecked(const BundleSource& source, const Artifact& artifact) {
-  HELX_ASSIGN_OR_RETURN(std::string content, source.Read(artifact.path, artifact.digest.size_bytes));
+  HELX_ASSIGN_OR_RETURN(std::string content,
+                        source.Read(artifact.path, artifact.digest.size_bytes));
   if (static_cast<int64_t>(content.size()) != artifact.digest.size_bytes) {
     return RefuseEvidence("artifact_size", artifact.path + " has " +
                                                std::to_string(content.size()) +
@@ -58,20 +60,20 @@ absl::StatusOr<const std::string*> CoreFile(const Manifest& manifest,
   if (artifact == nullptr) {
     return RefuseEvidence(missing, std::string(path) + " is not in the bundle");
   }
-  if (artifact->role != ArtifactRole::kCore) {
-    return RefuseEvidence("wrong_role", std::string(path) + " has not the role core");
-  }
   return &files.at(path);
 }
 
 absl::Status CheckStatus(const Manifest& manifest) {
-  if (manifest.status == "complete") return absl::OkStatus();
+  if (manifest.status == "complete" && manifest.validity != "invalid") return absl::OkStatus();
   std::string issues;
   for (const Issue& issue : manifest.issues) {
     issues += (issues.empty() ? ": " : "; ") + issue.code + " (" + issue.message + ")";
   }
-  return RefuseEvidence("bundle_incomplete",
-                        "manifest.json says the status is " + manifest.status + issues);
+  if (manifest.status != "complete") {
+    return RefuseEvidence("bundle_incomplete",
+                          "manifest.json says the status is " + manifest.status + issues);
+  }
+  return RefuseEvidence("bundle_invalid", "manifest.json says the evidence is invalid" + issues);
 }
 
 }  // namespace
@@ -80,6 +82,13 @@ absl::StatusOr<LoadedBundle> LoadBundle(std::shared_ptr<const BundleSource> sour
   LoadedBundle bundle;
   bundle.source = source;
   HELX_ASSIGN_OR_RETURN(const std::vector<std::string> listing, source->List());
+  for (const std::string& file : listing) {
+    if (file.starts_with(std::string(kManifestPath) + "/")) {
+      return RefuseEvidence("special_file",
+                            "manifest.json is a folder; in a bundle it is the file that lists the "
+                            "others, so this is not a bundle, or it was changed");
+    }
+  }
   if (std::find(listing.begin(), listing.end(), kManifestPath) == listing.end()) {
     return RefuseEvidence(
         "manifest_missing",
@@ -89,6 +98,7 @@ absl::StatusOr<LoadedBundle> LoadBundle(std::shared_ptr<const BundleSource> sour
   HELX_ASSIGN_OR_RETURN(bundle.manifest, Manifest::Parse(bundle.manifest_text));
   HELX_RETURN_IF_ERROR(CheckListing(listing, bundle.manifest));
   HELX_RETURN_IF_ERROR(CheckStatus(bundle.manifest));
+  HELX_RETURN_IF_ERROR(CheckLayout(bundle.manifest));
 
   // Every file is read and hashed once; later checks compare digests.
   std::map<std::string, std::string> files;
@@ -115,6 +125,7 @@ absl::StatusOr<LoadedBundle> LoadBundle(std::shared_ptr<const BundleSource> sour
 
   const Evidence evidence{bundle.manifest, files, bundle.request, bundle.result};
   HELX_RETURN_IF_ERROR(CheckAgreement(evidence));
+  HELX_RETURN_IF_ERROR(CheckBuild(evidence));
   HELX_RETURN_IF_ERROR(CheckTensors(evidence));
   HELX_RETURN_IF_ERROR(CheckVerdicts(evidence));
   return bundle;

@@ -161,11 +161,6 @@ absl::StatusOr<Sample> SampleFromJson(const Json& value, const std::string& wher
   return sample;
 }
 
-// The members of `memory`, by name.
-struct MemoryMember {
-  const char* name;
-  Metric MemoryFigures::*member;
-};
 constexpr MemoryMember kMemoryMembers[] = {
     {"arena_bytes", &MemoryFigures::arena_bytes},
     {"ram_bytes", &MemoryFigures::ram_bytes},
@@ -192,6 +187,19 @@ absl::StatusOr<MemoryFigures> MemoryFromJson(const Json& object, const std::stri
     HELX_ASSIGN_OR_RETURN(memory.*row.member, MetricFromJson(*value, row.name, where + ".memory"));
   }
   return memory;
+}
+
+Json FileToJson(const RetainedFile& file) {
+  Json value = DigestToJson(file.digest);
+  value["path"] = file.path;
+  return value;
+}
+
+absl::StatusOr<RetainedFile> FileFromJson(const Json& value, const std::string& where) {
+  RetainedFile file;
+  HELX_ASSIGN_OR_RETURN(file.path, JsonString(value, "path", where));
+  HELX_ASSIGN_OR_RETURN(file.digest, DigestFromJson(value, where));
+  return file;
 }
 
 Json ReferenceToJson(const BoundReference& reference, const std::vector<std::string>& paths) {
@@ -309,6 +317,8 @@ absl::Status HeadFromJson(const Json& value, ResultDocument* result) {
 
 }  // namespace
 
+std::span<const MemoryMember> MemoryMembers() { return kMemoryMembers; }
+
 Json VerificationToJson(const Verification& verification) {
   return Json{{"matched", verification.matched},
               {"reference_index", verification.reference_index},
@@ -320,6 +330,7 @@ Json ResultDocument::ToJson() const {
               {"core", core},
               {"engine", ToolToJson(engine)},
               {"executed", executed},
+              {"files", ListToJson(files, FileToJson)},
               {"image_sha256", image_sha256},
               {"measurements", Json{{"memory", MemoryToJson(memory)},
                                     {"samples", ListToJson(samples, SampleToJson)}}},
@@ -344,6 +355,7 @@ absl::StatusOr<ResultDocument> ResultDocument::Parse(std::string_view text) {
   }
   ResultDocument result;
   HELX_RETURN_IF_ERROR(HeadFromJson(value, &result));
+  HELX_RETURN_IF_ERROR(ListFromJson(value, "files", "result", FileFromJson, &result.files));
   HELX_ASSIGN_OR_RETURN(const Json* tensors, JsonMember(value, "tensors", "result"));
   HELX_RETURN_IF_ERROR(TensorsFromJson(*tensors, &result));
   HELX_ASSIGN_OR_RETURN(const Json* measurements, JsonMember(value, "measurements", "result"));

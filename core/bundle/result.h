@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,6 +74,21 @@ struct MemoryFigures {
   Metric stack_high_water_bytes;
 };
 
+// The members of `memory`, by name, ascending.
+struct MemoryMember {
+  const char* name;
+  Metric MemoryFigures::*member;
+};
+std::span<const MemoryMember> MemoryMembers();
+
+// A file that the result was made with or made beside its tensors.
+struct RetainedFile {
+  std::string path;  // in the bundle
+  Digest digest;
+
+  friend bool operator==(const RetainedFile&, const RetainedFile&) = default;
+};
+
 struct ResultDocument {
   static constexpr std::string_view kSchema = "helx.result/4";
 
@@ -98,6 +114,9 @@ struct ResultDocument {
 
   std::vector<Sample> samples;
   MemoryFigures memory;
+  // Every artifact that is evidence beside request, result and tensors: image, memory plan,
+  // sources, operators' outputs. By path, ascending.
+  std::vector<RetainedFile> files;
 
   Json ToJson() const;
   absl::StatusOr<std::string> Canonical() const;

@@ -9,6 +9,7 @@
 #include "core/base/status.h"
 #include "core/bundle/manifest.h"
 #include "core/bundle/request_file.h"
+#include "core/bundle/result.h"
 
 namespace helx {
 
@@ -17,12 +18,14 @@ class BundleWriter {
   // REQUIRES: `folder` exists and is empty.
   explicit BundleWriter(std::string folder) : folder_(std::move(folder)) {}
 
-  // INVALID_ARGUMENT for an unsafe or repeated path; RESOURCE_EXHAUSTED when the disk is full.
-  absl::Status Add(const std::string& path, std::string_view content, std::string media_type,
-                   ArtifactRole role);
+  // INVALID_ARGUMENT for an unsafe or repeated path, or one that no bundle has (layout.h);
+  // RESOURCE_EXHAUSTED when the disk is full.
+  absl::Status Add(const std::string& path, std::string_view content);
+  // What result.json says of the files added so far (ResultDocument::files).
+  std::vector<RetainedFile> ResultFiles() const;
   void AddIssue(Issue issue) { manifest_.issues.push_back(std::move(issue)); }
-  // Writes manifest.json; the manifest as written.
-  absl::StatusOr<Manifest> Finish(std::string status = "complete", std::string validity = "valid");
+  // Writes manifest.json; the manifest as written. Its validity follows from the issues.
+  absl::StatusOr<Manifest> Finish(std::string status = "complete");
 
  private:
   std::string folder_;

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/base/json_numbers.h"
 #include "core/base/yaml_scalar.h"
 
 namespace helx::capi {
@@ -36,8 +37,8 @@ absl::StatusOr<std::string> NumberText(const Json& tolerance, const char* name) 
   const std::string text = it->is_string() ? it->get<std::string>() : Compact(*it);
   auto shortest = ShortestNonNegative(text);
   if (shortest.ok()) return shortest;
-  return WithErrorCode(InvalidArgument(std::string("policy: the ") + name + " tolerance: " +
-                                       MessageOf(shortest.status())),
+  return WithErrorCode(InvalidArgument(std::string("policy: the ") + name +
+                                       " tolerance: " + MessageOf(shortest.status())),
                        ErrorCodeOf(shortest.status()));
 }
 
@@ -60,8 +61,8 @@ int Deliver(const absl::StatusOr<std::string>& result, helx_buffer* out) noexcep
     if (result.ok()) {
       return Fill(out, *result) ? 0 : static_cast<int>(absl::StatusCode::kResourceExhausted);
     }
-    Fill(out, Compact(Json{{"code", CodeOf(result.status())},
-                           {"message", MessageOf(result.status())}}));
+    Fill(out,
+         Compact(Json{{"code", CodeOf(result.status())}, {"message", MessageOf(result.status())}}));
     return static_cast<int>(result.status().code());
   } catch (...) {
     // Only memory can fail here: the number alone has to do.
@@ -96,7 +97,11 @@ absl::StatusOr<TensorSpec> ParseSpec(helx_bytes text) {
 }
 
 absl::StatusOr<ComparisonEntry> ParsePolicy(helx_bytes text) {
-  HELX_ASSIGN_OR_RETURN(const Json value, ParseArgument(text, "policy"));
+  const auto parsed = ParseJsonWithWideIntegers(View(text));
+  if (!parsed.ok()) {
+    return WithErrorCode(Annotate(parsed.status(), "policy"), ErrorCodeOf(parsed.status()));
+  }
+  const Json& value = *parsed;
   if (!value.is_object()) return InvalidArgument("policy is not an object");
   for (const auto& [name, member] : value.items()) {
     if (name != "default" && name != "nan" && name != "per_tensor") {
@@ -105,8 +110,7 @@ absl::StatusOr<ComparisonEntry> ParsePolicy(helx_bytes text) {
     }
   }
   Json policy{{"nan", value.value("nan", Json("never_match"))}, {"per_tensor", Json::array()}};
-  HELX_ASSIGN_OR_RETURN(policy["default"],
-                        ToleranceInText(value.value("default", Json::object())));
+  HELX_ASSIGN_OR_RETURN(policy["default"], ToleranceInText(value.value("default", Json::object())));
   Json overrides = value.value("per_tensor", Json::array());
   if (!overrides.is_array()) return InvalidArgument("policy.per_tensor is not a list");
   for (const Json& entry : overrides) {
@@ -115,7 +119,9 @@ absl::StatusOr<ComparisonEntry> ParsePolicy(helx_bytes text) {
   }
   // Any order will do here; the reader refuses an output that is named twice.
   std::sort(policy["per_tensor"].begin(), policy["per_tensor"].end(),
-            [](const Json& a, const Json& b) { return a.value("output", Json()) < b.value("output", Json()); });
+            [](const Json& a, const Json& b) {
+              return a.value("output", Json()) < b.value("output", Json());
+            });
   return ComparisonFromJson(policy, "policy");
 }
 

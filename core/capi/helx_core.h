@@ -31,7 +31,7 @@ extern "C" {
 #endif
 
 /* Changes when a signature or a meaning does. */
-#define HELX_CORE_ABI_VERSION 1
+#define HELX_CORE_ABI_VERSION 2
 HELX_EXPORT int helx_core_abi_version(void);
 
 /* Borrowed. `data` may be NULL when `size` is 0. */
@@ -54,6 +54,10 @@ HELX_EXPORT int helx_model_tensors(helx_bytes model, helx_buffer* out);
 
 /* Whether `data` is storage of the spec: {"elements", "sha256", "size_bytes"}, or wrong_length, boolean_byte. */
 HELX_EXPORT int helx_tensor_check(helx_bytes spec, helx_bytes data, helx_buffer* out);
+
+/* One of a tolerance's two numbers, written as in JSON: the shortest text of its double, as a JSON string. Refuses with
+ * not_a_number, not_finite or negative_number what is no finite number >= 0. */
+HELX_EXPORT int helx_tolerance_number(helx_bytes text, helx_buffer* out);
 
 /* Compares two tensors of one spec; the policy's default applies unless it overrides the spec's index:
  * {"matched", "elements", "mismatches", "nonfinite_pairs", "max_abs_error", "first_difference"}. */

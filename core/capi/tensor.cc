@@ -1,6 +1,7 @@
 // Models, tensors and input identities of the C ABI.
 #include "core/base/file.h"
 #include "core/base/sha256.h"
+#include "core/base/yaml_scalar.h"
 #include "core/capi/boundary.h"
 #include "core/model/reader.h"
 
@@ -12,8 +13,8 @@ absl::StatusOr<Json> InterfaceToJson(const model::Subgraph& graph,
   Json list = Json::array();
   for (size_t i = 0; i < numbers.size(); ++i) {
     const model::Tensor& tensor = graph.tensors[static_cast<size_t>(numbers[i])];
-    const std::string subject = std::string(role) + " " + std::to_string(i) + " is " +
-                                model::TensorText(tensor);
+    const std::string subject =
+        std::string(role) + " " + std::to_string(i) + " is " + model::TensorText(tensor);
     const std::optional<DType> dtype = model::StorageType(tensor.type);
     if (!dtype) {
       return WithErrorCode(
@@ -66,6 +67,11 @@ absl::StatusOr<std::string> Compare(helx_bytes spec_text, helx_bytes actual, hel
   return Compact(verdict);
 }
 
+absl::StatusOr<std::string> ToleranceNumber(helx_bytes text) {
+  HELX_ASSIGN_OR_RETURN(const std::string shortest, ShortestNonNegative(View(text)));
+  return Compact(Json(shortest));
+}
+
 absl::StatusOr<std::string> Identity(helx_bytes sets_text) {
   HELX_ASSIGN_OR_RETURN(const Json value, ParseArgument(sets_text, "input_sets"));
   if (!value.is_array()) return InvalidArgument("input_sets is not a list of lists");
@@ -97,10 +103,14 @@ int helx_tensor_check(helx_bytes spec, helx_bytes data, helx_buffer* out) {
   return helx::capi::Call(out, [&] { return helx::capi::CheckTensor(spec, data); });
 }
 
+int helx_tolerance_number(helx_bytes text, helx_buffer* out) {
+  return helx::capi::Call(out, [&] { return helx::capi::ToleranceNumber(text); });
+}
+
 int helx_compare(helx_bytes spec, helx_bytes actual, helx_bytes reference, helx_bytes policy,
                  helx_buffer* out) {
-  return helx::capi::Call(
-      out, [&] { return helx::capi::Compare(spec, actual, reference, policy); });
+  return helx::capi::Call(out,
+                          [&] { return helx::capi::Compare(spec, actual, reference, policy); });
 }
 
 int helx_input_identity(helx_bytes input_sets, helx_buffer* out) {

@@ -28,6 +28,10 @@ class PolicyReader {
     }
     if (const YamlNode* sequence = node.Find("input_sequence")) {
       HELX_RETURN_IF_ERROR(sequence->ExpectSequence());
+      if (sequence->items().empty()) {
+        return sequence->Error("empty_list",
+                               "found no input set; give one per sample, or leave the key out");
+      }
       for (const YamlNode* set : sequence->items()) {
         HELX_ASSIGN_OR_RETURN(policy.input_sequence.emplace_back(), ReadTensors(*set));
       }

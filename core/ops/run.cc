@@ -187,6 +187,15 @@ Result<std::vector<Tensor>> Instance::DecodeValues(const std::vector<Tensor>& in
   return outputs;
 }
 
+int64_t Instance::ElementsOf(const std::vector<Tensor>& inputs) const {
+  const Result<std::vector<Shape>> shapes = Admit({inputs.begin(), inputs.end()});
+  if (!shapes.ok()) return 0;
+  // At most 2^16 + 2^8 values of less than 2^31 elements.
+  int64_t elements = 0;
+  for (const Shape& shape : shapes.value()) elements += shape.elements();
+  return elements;
+}
+
 Result<std::vector<PackedTensor>> Instance::DecodePacked(const std::vector<PackedTensor>& inputs) {
   const std::vector<uint32_t>& ids = graph_->graph.outputs;
   const Result<std::vector<Shape>> shapes = Admit({inputs.begin(), inputs.end()});
@@ -199,8 +208,8 @@ Result<std::vector<PackedTensor>> Instance::DecodePacked(const std::vector<Packe
   std::vector<size_t> mentions = Mentions(ids, graph_->graph.values());
   std::vector<PackedTensor> outputs;
   for (const uint32_t id : ids) {
-    outputs.push_back(values.TakePacked(id, NarrowestType(graph_->bounds.values[id].out),
-                                        --mentions[id] == 0));
+    outputs.push_back(
+        values.TakePacked(id, NarrowestType(graph_->bounds.values[id].out), --mentions[id] == 0));
   }
   states_ = std::move(updated);
   return outputs;

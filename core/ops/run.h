@@ -36,6 +36,10 @@ class Instance {
   Result<std::vector<Tensor>> DecodeValues(const std::vector<Tensor>& inputs,
                                            const std::vector<uint32_t>& ids);
 
+  // The elements of all values of a decode together, 0 of one that run steps 1 to 3 refuse: what a
+  // caller needs to decline, as section 4 lets it, what would fill its memory.
+  int64_t ElementsOf(const std::vector<Tensor>& inputs) const;
+
  private:
   // Run steps 1 to 3; on success every value's shape.
   Result<std::vector<Shape>> Admit(const std::vector<ElementsView>& inputs) const;

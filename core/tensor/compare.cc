@@ -6,6 +6,7 @@
 
 #include "core/base/file.h"
 #include "core/base/hex.h"
+#include "core/base/yaml_scalar.h"
 #include "core/tensor/compare_kernel.h"
 #include "core/tensor/dyadic.h"
 #include "core/tensor/float16.h"
@@ -106,10 +107,9 @@ CompareTotals CompareStorage(CompareIsa isa, DType dtype, std::string_view actua
                              std::string_view reference, const Tolerance& tolerance, NanPolicy nan,
                              TensorComparison* out) {
   CompareTotals totals;
-  const size_t begin =
-      isa == CompareIsa::kAvx2
-          ? CompareLeadingAvx2(dtype, actual, reference, tolerance, nan, &totals)
-          : 0;
+  const size_t begin = isa == CompareIsa::kAvx2
+                           ? CompareLeadingAvx2(dtype, actual, reference, tolerance, nan, &totals)
+                           : 0;
   const auto integers = [&]<typename T>(T) {
     CompareIntegers<T>(begin, actual, reference, tolerance, &totals, out);
   };
@@ -150,9 +150,11 @@ CompareTotals CompareStorage(CompareIsa isa, DType dtype, std::string_view actua
 }
 
 absl::Status CheckTolerance(double value, const char* which) {
-  if (std::isfinite(value) && value >= 0) return absl::OkStatus();
-  return InvalidArgument(std::string("the ") + which +
-                         " tolerance is negative or not finite; allowed: a finite number >= 0");
+  const absl::Status status = ShortestNonNegative(value).status();
+  if (status.ok()) return status;
+  return WithErrorCode(
+      InvalidArgument(std::string("the ") + which + " tolerance: " + MessageOf(status)),
+      ErrorCodeOf(status));
 }
 
 }  // namespace

@@ -26,6 +26,23 @@ std::string Capped(std::string text) {
   return text;
 }
 
+void AddDetail(const std::string& name, const google::protobuf::Message& message,
+               v1::RpcStatus* status) {
+  auto* any = status->add_details();
+  any->set_type_url("type.googleapis.com/google.rpc." + name);
+  any->set_value(message.SerializeAsString());
+}
+
+v1::PreconditionFailure Missing(const std::vector<Digest>& blobs) {
+  v1::PreconditionFailure failure;
+  for (size_t i = 0; i < blobs.size() && i < kViolations; ++i) {
+    auto* violation = failure.add_violations();
+    violation->set_type("MISSING");
+    violation->set_subject("blobs/" + blobs[i].ToString());
+  }
+  return failure;
+}
+
 }  // namespace
 
 grpc::Status ToGrpcStatus(const absl::Status& status) {
@@ -33,20 +50,18 @@ grpc::Status ToGrpcStatus(const absl::Status& status) {
   const auto code = static_cast<grpc::StatusCode>(status.code());
   const std::string text = Capped(MessageOf(status));
   const auto missing = MissingBlobs::Of(status);
-  if (missing.empty()) return grpc::Status(code, text);
-  v1::PreconditionFailure failure;
-  for (size_t i = 0; i < missing.size() && i < kViolations; ++i) {
-    auto* violation = failure.add_violations();
-    violation->set_type("MISSING");
-    violation->set_subject("blobs/" + missing[i].ToString());
-  }
+  const std::string reason = ErrorCodeOf(status);
+  if (missing.empty() && reason.empty()) return grpc::Status(code, text);
   v1::RpcStatus details;
   details.set_code(code);
   details.set_message(text);
-  auto* any = details.add_details();
-  any->set_type_url("type.googleapis.com/google.rpc.PreconditionFailure");
-  any->set_value(failure.SerializeAsString());
+  if (!reason.empty()) {
+    v1::ErrorInfo info;
+    info.set_reason(reason);
+    info.set_domain("helx");
+    AddDetail("ErrorInfo", info, &details);
+  }
+  if (!missing.empty()) AddDetail("PreconditionFailure", Missing(missing), &details);
   return grpc::Status(code, text, details.SerializeAsString());
 }
-
 }  // namespace helx::server

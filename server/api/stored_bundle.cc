@@ -1,7 +1,7 @@
 #include "server/api/stored_bundle.h"
 
-#include <cmath>
 #include <memory>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,15 +21,18 @@ constexpr int kReferenceTensors = 10'000;
 
 absl::StatusOr<ToleranceText> ToleranceFrom(const v1::Tolerance& tolerance,
                                             const std::string& where) {
-  for (const double value : {tolerance.absolute(), tolerance.relative()}) {
-    if (std::isfinite(value) && value >= 0) continue;
-    const bool finite = std::isfinite(value);
-    return WithErrorCode(
-        InvalidArgument(where + ": found a tolerance that is " +
-                        (finite ? "negative" : "not finite") + "; allowed are finite numbers >= 0"),
-        finite ? "negative_number" : "not_finite");
+  ToleranceText text;
+  for (const auto& [name, value, shortest] :
+       {std::tuple("absolute", tolerance.absolute(), &text.absolute),
+        std::tuple("relative", tolerance.relative(), &text.relative)}) {
+    auto number = ShortestNonNegative(value);
+    if (!number.ok()) {
+      return WithErrorCode(InvalidArgument(where + "." + name + ": " + MessageOf(number.status())),
+                           ErrorCodeOf(number.status()));
+    }
+    *shortest = *std::move(number);
   }
-  return ToleranceText{ShortestText(tolerance.absolute()), ShortestText(tolerance.relative())};
+  return text;
 }
 
 absl::StatusOr<ComparisonEntry> PolicyFrom(const v1::ComparisonPolicy& policy) {

@@ -27,13 +27,13 @@ BundleParts BigParts() {
   const TensorSpec spec{0, "out", DType::kInt8, {static_cast<int64_t>(kOutputBytes)}};
   const Digest digest = DigestOf(bytes);
   for (const char* path :
-       {"tensors/sample-0-output-1.bin", "tensors/sample-1-output-0.bin",
-        "tensors/sample-1-output-1.bin", "tensors/reference-0-output-1.bin",
-        "tensors/reference-1-output-0.bin", "tensors/reference-1-output-1.bin"}) {
+       {"tensors/outputs/0/output-1.bin", "tensors/outputs/1/output-0.bin",
+        "tensors/outputs/1/output-1.bin", "tensors/references/0/output-1.bin",
+        "tensors/references/1/output-0.bin", "tensors/references/1/output-1.bin"}) {
     parts.files.erase(path);
   }
-  parts.files["tensors/sample-0-output-0.bin"] = bytes;
-  parts.files["tensors/reference-0-output-0.bin"] = bytes;
+  parts.files["tensors/outputs/0/output-0.bin"] = bytes;
+  parts.files["tensors/references/0/output-0.bin"] = bytes;
   parts.tensor_contents.push_back(bytes);
   parts.request.acquisition = {0, 1, "reset", true};
   parts.request.tensors.outputs = {spec};
@@ -41,11 +41,11 @@ BundleParts BigParts() {
   parts.result.acquisition = parts.request.acquisition;
   parts.result.outputs = {spec};
   parts.result.references = parts.request.tensors.references;
-  parts.result.reference_paths = {{"tensors/reference-0-output-0.bin"}};
+  parts.result.reference_paths = {{"tensors/references/0/output-0.bin"}};
   parts.result.samples.resize(1);
   Sample& sample = parts.result.samples[0];
   sample.signatures = {digest.hash};
-  sample.output_tensors = {"tensors/sample-0-output-0.bin"};
+  sample.output_tensors = {"tensors/outputs/0/output-0.bin"};
   TensorVerdict verdict;
   verdict.elements = static_cast<int64_t>(kOutputBytes);
   verdict.max_abs_error = "0";

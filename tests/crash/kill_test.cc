@@ -2,7 +2,7 @@
 // acknowledged job exists and has reached one terminal state, succeeded ones have a whole bundle,
 // and repeated request ids named the same job.
 //
-// HELX_CRASH_CYCLES sets the number of kills (default 10).
+// HELX_CRASH_CYCLES sets the number of kills (default 3).
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -32,7 +32,7 @@ constexpr int kOpenJobs =
 
 int Cycles() {
   const char* text = std::getenv("HELX_CRASH_CYCLES");
-  return text == nullptr ? 10 : std::atoi(text);
+  return text == nullptr ? 3 : std::atoi(text);
 }
 
 std::shared_ptr<client::Connection> Connect(const std::string& address) {

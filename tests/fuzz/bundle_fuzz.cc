@@ -33,6 +33,7 @@ std::string Result() {
   result.request_identity = *request.Identity();
   result.platform = request.platform;
   result.core = "cortex-m55";
+  result.files = {{"build/model.elf", request.model}};
   result.engine = request.engine;
   result.toolchain = request.toolchain;
   result.target = request.target;

@@ -190,6 +190,11 @@ TEST_F(TensorIo, AnImageOfAnotherRequestIsRefusedWhoeverSendsIt) {
   Spill(Path("builds/first/build/model.elf"), image);
   Json result = File("builds/first/result.json");
   result["image_sha256"] = Sha256Hex(image);
+  for (Json& file : result["files"]) {
+    if (file["path"] != "build/model.elf") continue;
+    file["sha256"] = Sha256Hex(image);
+    file["size"] = image.size();
+  }
   Spill(Path("builds/first/result.json"), *CanonicalJson(result));
   Rehash(Path("builds/first"));
   const CommandResult refused = Helxctl({"run-build", "builds/first"});
@@ -257,6 +262,15 @@ TEST_F(TensorIo, ARealBundleRefusesEveryTampering) {
   edited("manifest_version", "/manifest.json", [](Json& m) { m["schema_version"] = 2; });
   edited("unsafe_path", "/manifest.json", [](Json& m) { m["artifacts"][0]["path"] = "../aside"; });
   edited("bundle_incomplete", "/manifest.json", [](Json& m) { m["status"] = "failed"; });
+  edited("validity_mismatch", "/manifest.json", [](Json& m) { m["validity"] = "invalid"; });
+  edited("media_type_mismatch", "/manifest.json",
+         [](Json& m) { m["artifacts"][0]["media_type"] = "image/png"; });
+  edited("core_mismatch", "/result.json", [](Json& r) { r["core"] = "cortex-m4"; });
+  edited("memory_mismatch", "/result.json",
+         [](Json& r) { r["measurements"]["memory"]["rom_bytes"]["value"] = 1; });
+  edited("measurement_basis", "/result.json",
+         [](Json& r) { r["measurements"]["samples"][0]["instructions"]["basis"] = "silicon"; });
+  edited("file_mismatch", "/build/memory.json", [](Json& m) { m["operators"][0]["macs"] = 1; });
   edited("verdict_mismatch", "/result.json", [](Json& r) {
     r["measurements"]["samples"][1]["verification"]["tensors"][0]["max_abs_error"] = "1";
   });

@@ -4,6 +4,8 @@
 #include "core/base/file.h"
 #include "core/base/hex.h"
 #include "core/base/sha256.h"
+#include "core/bundle/layout.h"
+#include "core/bundle/measurements.h"
 #include "worker/agent/action_steps.h"
 #include "worker/agent/bundle_assembly.h"
 #include "worker/engine/engine.h"
@@ -94,29 +96,23 @@ absl::Status AddBuildFiles(const engine::GeneratedModel& model, const engine::Li
                            const std::string& constants,
                            const std::vector<engine::RecordedCommand>& commands,
                            std::string_view elf, BundleWriter* writer) {
-  HELX_RETURN_IF_ERROR(
-      writer->Add("build/model.elf", elf, "application/x-elf", ArtifactRole::kCore));
+  HELX_RETURN_IF_ERROR(writer->Add(kImagePath, elf));
   HELX_ASSIGN_OR_RETURN(const std::string map, ReadFile(image.map_path));
-  HELX_RETURN_IF_ERROR(writer->Add("build/model.map", map, "text/plain", ArtifactRole::kEvidence));
+  HELX_RETURN_IF_ERROR(writer->Add("build/model.map", map));
   const std::string script = image.map_path.substr(0, image.map_path.rfind('/')) + "/model.ld";
   HELX_ASSIGN_OR_RETURN(const std::string layout, ReadFile(script));
-  HELX_RETURN_IF_ERROR(
-      writer->Add("build/src/model.ld", layout, "text/plain", ArtifactRole::kEvidence));
+  HELX_RETURN_IF_ERROR(writer->Add("build/src/model.ld", layout));
   Json memory = model.memory;
   memory["placement"] = Json{{"arena", image.placement.arena},
                              {"code", image.placement.code},
                              {"weights", image.placement.weights}};
-  HELX_RETURN_IF_ERROR(writer->Add("build/memory.json", PrettyJson(memory),
-                                   "application/json", ArtifactRole::kEvidence));
+  HELX_RETURN_IF_ERROR(writer->Add(kMemoryPlanPath, PrettyJson(memory)));
   for (const auto& [name, content] : model.files) {
     if (!IsSource(name)) continue;  // the weights are in the image and in the model
-    HELX_RETURN_IF_ERROR(
-        writer->Add("build/src/" + name, content, "text/x-c", ArtifactRole::kEvidence));
+    HELX_RETURN_IF_ERROR(writer->Add("build/src/" + name, content));
   }
-  HELX_RETURN_IF_ERROR(
-      writer->Add("build/src/request.c", constants, "text/x-c", ArtifactRole::kEvidence));
-  return writer->Add("build/commands.json", PrettyJson(engine::CommandsToJson(commands)),
-                     "application/json", ArtifactRole::kDiagnostic);
+  HELX_RETURN_IF_ERROR(writer->Add("build/src/request.c", constants));
+  return writer->Add("build/commands.json", PrettyJson(engine::CommandsToJson(commands)));
 }
 
 }  // namespace
@@ -131,10 +127,10 @@ absl::StatusOr<Json> BuildStep(const ActionInput& input, const ActionContext& co
   if (engine == nullptr || board == nullptr) return Internal("unknown engine or platform");
   HELX_ASSIGN_OR_RETURN(const RequestTensors tensors, ReadTensors(input, request));
   HELX_ASSIGN_OR_RETURN(const std::string model_bytes, input.Blob(request.model));
-  HELX_ASSIGN_OR_RETURN(engine::GeneratedModel model,
-                        engine->Generate(AsBytes(model_bytes), *board,
-                                         request.probe ? engine::Purpose::kProbe
-                                                       : engine::Purpose::kMeasure));
+  HELX_ASSIGN_OR_RETURN(
+      engine::GeneratedModel model,
+      engine->Generate(AsBytes(model_bytes), *board,
+                       request.probe ? engine::Purpose::kProbe : engine::Purpose::kMeasure));
   if (request.probe) {
     const auto code = model.files.find("model.c");
     if (code == model.files.end()) {
@@ -159,9 +155,8 @@ absl::StatusOr<Json> BuildStep(const ActionInput& input, const ActionContext& co
   HELX_ASSIGN_OR_RETURN(const std::string constants, Constants(request.tensors));
   HELX_RETURN_IF_ERROR(Compile(toolchain, model, constants, *board, input.folder + "/objects",
                                model_folder, link_folder, context, &commands));
-  const auto image = toolchain.LinkObjects(model, *board, context.kernels_folder,
-                                           model_folder, link_folder, &commands,
-                                           Wish(request.placement));
+  const auto image = toolchain.LinkObjects(model, *board, context.kernels_folder, model_folder,
+                                           link_folder, &commands, Wish(request.placement));
   if (absl::IsOutOfRange(image.status())) {
     return FailureOutcome("USER", "does_not_fit", MessageOf(image.status()));
   }
@@ -170,10 +165,12 @@ absl::StatusOr<Json> BuildStep(const ActionInput& input, const ActionContext& co
   HELX_ASSIGN_OR_RETURN(const std::string elf, ReadFile(image->elf_path));
   BundleWriter writer(bundle_folder);
   HELX_ASSIGN_OR_RETURN(ResultDocument result, AddRequest(request, tensors, *board, &writer));
-  FillImageFigures(image->figures, elf, &result);
+  result.image_sha256 = Sha256Hex(elf);
+  result.memory = MemoryOfImage(image->figures);
   HELX_RETURN_IF_ERROR(AddBuildFiles(model, *image, constants, commands, elf, &writer));
+  result.files = writer.ResultFiles();
   HELX_ASSIGN_OR_RETURN(const std::string text, result.Canonical());
-  HELX_RETURN_IF_ERROR(writer.Add("result.json", text, "application/json", ArtifactRole::kCore));
+  HELX_RETURN_IF_ERROR(writer.Add("result.json", text));
   HELX_RETURN_IF_ERROR(writer.Finish().status());
   HELX_RETURN_IF_ERROR(EmitBundle(bundle_folder, context));
   return Json{{"ok", true}};

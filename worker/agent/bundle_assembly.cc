@@ -2,21 +2,12 @@
 
 #include "core/base/file.h"
 #include "core/base/sha256.h"
+#include "core/bundle/layout.h"
 #include "core/bundle/reader.h"
 #include "core/bundle/request_file.h"
 
 namespace helx::agent {
 namespace {
-
-constexpr char kJson[] = "application/json";
-
-Metric Exact(uint64_t value, std::string_view basis) {
-  Metric metric;
-  metric.value = static_cast<int64_t>(value);
-  metric.basis = std::string(basis);
-  metric.accuracy = "exact";
-  return metric;
-}
 
 std::string ToolText(const ToolIdentity& tool) {
   return tool.name + " " + tool.version + " (" + tool.detail + ")";
@@ -86,7 +77,7 @@ absl::StatusOr<ResultDocument> AddRequest(const FrozenRequest& request,
     contents.insert(contents.end(), reference.begin(), reference.end());
   }
   HELX_ASSIGN_OR_RETURN(const std::string file, RequestFile(request, contents));
-  HELX_RETURN_IF_ERROR(writer->Add("request.json", file, kJson, ArtifactRole::kCore));
+  HELX_RETURN_IF_ERROR(writer->Add("request.json", file));
 
   ResultDocument result;
   HELX_ASSIGN_OR_RETURN(result.request_identity, request.Identity());
@@ -107,10 +98,8 @@ absl::StatusOr<ResultDocument> AddRequest(const FrozenRequest& request,
     auto& retained = result.inputs.emplace_back();
     for (size_t i = 0; i < tensors.inputs[s].size(); ++i) {
       const BoundTensor& bound = request.tensors.input_sets[s][i];
-      const std::string path =
-          "tensors/inputs/" + std::to_string(s) + "/input-" + std::to_string(i) + ".bin";
-      HELX_RETURN_IF_ERROR(
-          writer->Add(path, tensors.inputs[s][i], kBinaryMediaType, ArtifactRole::kEvidence));
+      const std::string path = InputPath(s, i);
+      HELX_RETURN_IF_ERROR(writer->Add(path, tensors.inputs[s][i]));
       retained.push_back(RetainedTensor{bound.spec, path, bound.digest});
     }
   }
@@ -118,29 +107,11 @@ absl::StatusOr<ResultDocument> AddRequest(const FrozenRequest& request,
   for (size_t r = 0; r < tensors.references.size(); ++r) {
     auto& paths = result.reference_paths.emplace_back();
     for (size_t i = 0; i < tensors.references[r].size(); ++i) {
-      paths.push_back("tensors/references/" + std::to_string(r) + "/output-" + std::to_string(i) +
-                      ".bin");
-      HELX_RETURN_IF_ERROR(writer->Add(paths.back(), tensors.references[r][i], kBinaryMediaType,
-                                       ArtifactRole::kEvidence));
+      paths.push_back(ReferencePath(r, i));
+      HELX_RETURN_IF_ERROR(writer->Add(paths.back(), tensors.references[r][i]));
     }
   }
   return result;
-}
-
-void FillImageFigures(const target::ImageFigures& figures, std::string_view image,
-                      ResultDocument* result) {
-  result->image_sha256 = Sha256Hex(image);
-  MemoryFigures& memory = result->memory;
-  memory.rom_bytes = Exact(figures.rom_bytes(), "elf");
-  memory.text_bytes = Exact(figures.text_bytes, "elf");
-  memory.rodata_bytes = Exact(figures.rodata_bytes, "elf");
-  memory.weight_bytes = Exact(figures.weight_bytes, "elf");
-  memory.ram_bytes = Exact(figures.ram_bytes(), "elf");
-  memory.arena_bytes = Exact(figures.arena_bytes, "elf");
-  memory.variable_bytes = Exact(figures.variable_bytes, "elf");
-  memory.stack_high_water_bytes.basis = "runner";
-  memory.stack_high_water_bytes.accuracy = "exact";
-  memory.stack_high_water_bytes.reason = "the image was not executed";
 }
 
 absl::Status EmitBundle(const std::string& folder, const ActionContext& context) {

@@ -17,8 +17,6 @@
 
 namespace helx::agent {
 
-inline constexpr char kBinaryMediaType[] = "application/octet-stream";
-
 // The bytes of everything a request binds.
 struct RequestTensors {
   std::vector<std::vector<std::string>> inputs;      // per input set, per input
@@ -40,10 +38,6 @@ absl::StatusOr<FrozenRequest> ReadRequest(const ActionInput& input, ToolUse use,
 absl::StatusOr<ResultDocument> AddRequest(const FrozenRequest& request,
                                           const RequestTensors& tensors, const target::Board& board,
                                           BundleWriter* writer);
-
-// Exact figures of the image.
-void FillImageFigures(const target::ImageFigures& figures, std::string_view image,
-                      ResultDocument* result);
 
 // Emits every file of a finished bundle.
 absl::Status EmitBundle(const std::string& folder, const ActionContext& context);

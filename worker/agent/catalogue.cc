@@ -47,7 +47,7 @@ Catalogue ReadCatalogue() {
     TargetEntry entry;
     entry.platform = std::string(board.platform);
     entry.core = std::string(board.core);
-    entry.basis = "qemu-icount";
+    entry.basis = std::string(FindPlatform(board.platform)->count_basis);
     if (toolchain.ok()) {
       entry.toolchain = toolchain->identity();
     } else {
@@ -82,9 +82,8 @@ std::string CatalogueToJson(const Catalogue& catalogue) {
                            {"basis", target.basis},
                            {"reason", target.reason}});
   }
-  return Json{{"worker_version", catalogue.worker_version},
-              {"engines", engines},
-              {"targets", targets}}
+  return Json{
+      {"worker_version", catalogue.worker_version}, {"engines", engines}, {"targets", targets}}
       .dump();
 }
 

@@ -5,6 +5,8 @@
 #include "core/base/file.h"
 #include "core/base/hex.h"
 #include "core/base/sha256.h"
+#include "core/bundle/layout.h"
+#include "core/bundle/measurements.h"
 #include "core/bundle/verify.h"
 #include "worker/agent/action_steps.h"
 #include "worker/agent/bundle_assembly.h"
@@ -16,13 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-
 // Files of the build that a result keeps as they are.
 absl::Status CopyBuildFiles(const std::string& bundle, BundleWriter* writer) {
-  const auto role = [](const std::string& path) {
-    if (path == "build/model.elf") return ArtifactRole::kCore;
-    return path == "build/commands.json" ? ArtifactRole::kDiagnostic : ArtifactRole::kEvidence;
-  };
   std::vector<std::string> paths;
   std::error_code error;
   for (const auto& item : fs::recursive_directory_iterator(bundle + "/build", error)) {
@@ -32,7 +29,7 @@ absl::Status CopyBuildFiles(const std::string& bundle, BundleWriter* writer) {
   std::sort(paths.begin(), paths.end());
   for (const std::string& path : paths) {
     HELX_ASSIGN_OR_RETURN(const std::string content, ReadFile(bundle + "/" + path));
-    HELX_RETURN_IF_ERROR(writer->Add(path, content, kBinaryMediaType, role(path)));
+    HELX_RETURN_IF_ERROR(writer->Add(path, content));
   }
   return absl::OkStatus();
 }
@@ -69,28 +66,20 @@ Json DeviceFailure(const Failure& failure) {
 
 // Samples with their signatures, retained outputs and verdicts.
 absl::Status AddSamples(const FrozenRequest& request, const RequestTensors& tensors,
-                        const collect::Evidence& evidence, std::string_view basis,
-                        ResultDocument* result, BundleWriter* writer) {
+                        const collect::Evidence& evidence, ResultDocument* result,
+                        BundleWriter* writer) {
   for (size_t s = 0; s < evidence.samples.size(); ++s) {
     const collect::MeasuredSample& measured = evidence.samples[s];
     Sample sample;
     sample.index = static_cast<int64_t>(s);
-    sample.instructions.basis = std::string(basis);
-    sample.instructions.accuracy = "exact";
-    if (request.probe) {
-      sample.instructions.reason =
-          "a diagnostic build reports between operators, which its instructions would include";
-    } else {
-      sample.instructions.value = static_cast<int64_t>(measured.instructions);
-    }
+    sample.instructions =
+        InstructionCount(measured.instructions, *FindPlatform(request.platform), request.probe);
     for (const Sha256Bytes& signature : measured.signatures) {
       sample.signatures.push_back(HexEncode(signature));
     }
     for (size_t o = 0; o < measured.outputs.size(); ++o) {
-      sample.output_tensors.push_back("tensors/outputs/" + std::to_string(s) + "/output-" +
-                                      std::to_string(o) + ".bin");
-      HELX_RETURN_IF_ERROR(writer->Add(sample.output_tensors.back(), measured.outputs[o], kBinaryMediaType,
-                                       ArtifactRole::kCore));
+      sample.output_tensors.push_back(OutputPath(s, o));
+      HELX_RETURN_IF_ERROR(writer->Add(sample.output_tensors.back(), measured.outputs[o]));
     }
     if (s < tensors.references.size()) {
       std::vector<TensorSpec> specs;
@@ -122,7 +111,7 @@ absl::Status AddLayers(const FrozenRequest& request, const collect::Evidence& ev
   for (const auto& [place, bytes] : layers) {
     char path[64];
     std::snprintf(path, sizeof(path), "layers/op%03u-out%u.bin", place.first, place.second);
-    HELX_RETURN_IF_ERROR(writer->Add(path, *bytes, kBinaryMediaType, ArtifactRole::kEvidence));
+    HELX_RETURN_IF_ERROR(writer->Add(path, *bytes));
   }
   return absl::OkStatus();
 }
@@ -156,27 +145,24 @@ absl::StatusOr<Json> RunStep(const ActionInput& input, const ActionContext& cont
   BundleWriter writer(folder);
   HELX_ASSIGN_OR_RETURN(ResultDocument result,
                         AddRequest(request, tensors, target->board(), &writer));
-  FillImageFigures(figures, elf, &result);
+  result.image_sha256 = Sha256Hex(elf);
+  result.memory = MemoryOfImage(figures);
   HELX_RETURN_IF_ERROR(CopyBuildFiles(input.folder + "/bundle", &writer));
   result.executed = true;
   result.tensor_request_digest = HexEncode(outcome.evidence->request_digest);
-  result.memory.stack_high_water_bytes.value = outcome.evidence->stack_high_water_bytes;
-  result.memory.stack_high_water_bytes.reason.clear();
+  result.memory.stack_high_water_bytes = StackHighWater(outcome.evidence->stack_high_water_bytes);
 
   context.emit(RecordType::kPhase, "", "VERIFYING");
-  const TargetEntry* entry = input.catalogue.FindTarget(request.platform);
-  HELX_RETURN_IF_ERROR(
-      AddSamples(request, tensors, *outcome.evidence, entry->basis, &result, &writer));
+  HELX_RETURN_IF_ERROR(AddSamples(request, tensors, *outcome.evidence, &result, &writer));
   HELX_RETURN_IF_ERROR(AddLayers(request, *outcome.evidence, &writer));
+  result.files = writer.ResultFiles();
   HELX_ASSIGN_OR_RETURN(const std::string text, result.Canonical());
-  HELX_RETURN_IF_ERROR(writer.Add("result.json", text, "application/json", ArtifactRole::kCore));
+  HELX_RETURN_IF_ERROR(writer.Add("result.json", text));
   const Json timing{{"schema", "helx.timing/v1"},
                     {"run_wall_ms", static_cast<int64_t>(outcome.wall.count())},
                     {"argv", outcome.argv}};
-  HELX_RETURN_IF_ERROR(
-      writer.Add("timing.json", PrettyJson(timing), "application/json", ArtifactRole::kDiagnostic));
-  HELX_RETURN_IF_ERROR(
-      writer.Add("logs/target.log", outcome.log, "text/plain", ArtifactRole::kDiagnostic));
+  HELX_RETURN_IF_ERROR(writer.Add("timing.json", PrettyJson(timing)));
+  HELX_RETURN_IF_ERROR(writer.Add("logs/target.log", outcome.log));
   HELX_RETURN_IF_ERROR(writer.Finish().status());
   HELX_RETURN_IF_ERROR(EmitBundle(folder, context));
   return Json{{"ok", true}, {"assessment", result.Assessment()}};

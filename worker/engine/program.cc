@@ -149,8 +149,8 @@ void CheckFit(const Program& program, const target::Board& board,
                 .empty();
   };
   auto refuse = [&](const char* what, int64_t bytes, std::string_view preferred) {
-    const target::MemoryRegion* largest = target::FindRegion(board, preferred);
-    for (const target::MemoryRegion& region : board.regions) {
+    const MemoryRegion* largest = target::FindRegion(board, preferred);
+    for (const MemoryRegion& region : board.regions) {
       if (region.name != board.data_region && region.bytes > largest->bytes) largest = &region;
     }
     const std::string name(largest->name);

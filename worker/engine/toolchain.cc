@@ -163,7 +163,7 @@ absl::Status DoesNotFit(const target::Board& board, std::string_view region, uin
 }
 
 uint64_t RegionBytes(const target::Board& board, std::string_view name) {
-  const target::MemoryRegion* region = target::FindRegion(board, name);
+  const MemoryRegion* region = target::FindRegion(board, name);
   return region == nullptr ? 0 : region->bytes;
 }
 

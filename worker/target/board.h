@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/experiment/platform.h"
+
 namespace helx::target {
 
 // Instruction-set features a kernel may be chosen by.
@@ -14,13 +16,6 @@ enum class Isa : uint8_t { kPortable, kDsp, kMve };
 
 // The core's memory protection: Armv8-M's regions begin and end anywhere, Armv7-M's are powers of two in eighths.
 enum class MemoryProtection : uint8_t { kPmsav7, kPmsav8 };
-
-struct MemoryRegion {
-  std::string_view name;  // "ITCM", "DTCM", "SRAM", "DDR", ...
-  uint32_t address;
-  uint32_t bytes;
-  bool executable;        // may hold code and constants of the image
-};
 
 struct Board {
   std::string_view platform;      // "corstone-300"

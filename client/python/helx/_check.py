@@ -50,7 +50,32 @@ def path(value: str | os.PathLike[str], what: str) -> Path:
         raise InvalidInput(
             f"{what} is {_shown(text)}; allowed is the path of a file or folder", "wrong_path"
         )
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            f"{what} is {_shown(text)}, which no file can be called (position {error.start})",
+            "wrong_path",
+        ) from None
     return Path(text)
+
+
+def utf8(value: str, what: str) -> bytes:
+    """The text's UTF-8; InvalidInput (not_utf8) when it holds a lone surrogate."""
+    try:
+        return value.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            f"{what}: {value!r} cannot be written as UTF-8 (position {error.start}); "
+            "correct the text",
+            "not_utf8",
+        ) from None
+
+
+def text(value: Any, what: str) -> str:
+    """A str that can be written as UTF-8."""
+    utf8(instance(value, str, what), what)
+    return value
 
 
 def _shown(value: Any) -> str:

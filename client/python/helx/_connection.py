@@ -9,9 +9,11 @@ from types import TracebackType
 from typing import Any, Callable
 
 import grpc
+from google.protobuf.message import DecodeError
 
 from helx import _embedded, _endpoint
 from helx.errors import EvidenceError, HelxError, InvalidInput, NotFound, ServerUnreachable
+from helx.v1 import rpc_status_pb2
 
 CALL_LIMIT_S = 30.0
 _CONNECT_LIMIT_S = 5.0
@@ -34,6 +36,24 @@ _KINDS: dict[grpc.StatusCode, type[HelxError]] = {
     grpc.StatusCode.NOT_FOUND: NotFound,
     grpc.StatusCode.DATA_LOSS: EvidenceError,
 }
+
+
+def _reason(error: grpc.RpcError) -> str:
+    """The stable code in a refusal's details, or nothing."""
+    for name, value in error.trailing_metadata() or ():
+        if name != "grpc-status-details-bin":
+            continue
+        details, info = rpc_status_pb2.RpcStatus(), rpc_status_pb2.ErrorInfo()
+        try:
+            details.ParseFromString(value)
+            for detail in details.details:
+                if detail.type_url == "type.googleapis.com/google.rpc.ErrorInfo":
+                    info.ParseFromString(detail.value)
+        except DecodeError:
+            continue
+        if info.domain == "helx":
+            return str(info.reason)
+    return ""
 
 
 class Backoff:
@@ -126,7 +146,7 @@ class Connection:
                 self.revive()
 
     def error_of(self, error: grpc.RpcError) -> HelxError:
-        """A failed call as one of ours; its code is gRPC's in lower case."""
+        """A failed call as one of ours; its code is the refusal's own, else gRPC's in lower case."""
         code: grpc.StatusCode = error.code()
         said = error.details() or f"the server gave no reason (gRPC code {code.name}); see its log"
         if code == grpc.StatusCode.UNAVAILABLE:
@@ -140,7 +160,7 @@ class Connection:
                 "log, then try again",
                 "deadline_exceeded",
             )
-        return _KINDS.get(code, HelxError)(said, code.name.lower())
+        return _KINDS.get(code, HelxError)(said, _reason(error) or code.name.lower())
 
     def _who(self) -> str:
         return f"{self.endpoint.address} (from {self.endpoint.source})"

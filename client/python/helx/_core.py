@@ -11,10 +11,10 @@ import threading
 import weakref
 from typing import Any, Sequence
 
-from helx import _locate
+from helx import _check, _locate
 from helx.errors import EvidenceError, HelxError, InvalidInput, NotFound
 
-_ABI_VERSION = 1
+_ABI_VERSION = 2
 
 # Canonical status numbers.
 _INVALID_ARGUMENT, _NOT_FOUND, _FAILED_PRECONDITION, _OUT_OF_RANGE, _DATA_LOSS = 3, 5, 9, 11, 15
@@ -140,25 +140,13 @@ def _ask(name: str, *arguments: Any) -> Any:
     return json.loads(_call(name, *arguments))
 
 
-def utf8(text: str, what: str) -> bytes:
-    """The text's UTF-8; InvalidInput (not_utf8) when it holds a lone surrogate."""
-    try:
-        return text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise InvalidInput(
-            f"{what}: {text!r} cannot be written as UTF-8 (position {error.start}); "
-            "correct the text",
-            "not_utf8",
-        ) from None
-
-
 def json_bytes(value: Any, what: str) -> bytes:
     """Compact JSON as UTF-8."""
-    return utf8(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")), what)
+    return _check.utf8(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")), what)
 
 
 def _text(value: str, what: str) -> _Bytes:
-    return _Bytes(utf8(value, what))
+    return _Bytes(_check.utf8(value, what))
 
 
 def _json(value: Any, what: str) -> _Bytes:
@@ -171,6 +159,10 @@ def model_tensors(model: bytes) -> Any:
 
 def check_tensor(spec: dict[str, Any], data: bytes) -> Any:
     return _ask("helx_tensor_check", _json(spec, "spec"), _Bytes(data))
+
+
+def tolerance_number(number: str) -> str:
+    return _ask("helx_tolerance_number", _text(number, "tolerance"))
 
 
 def compare(spec: dict[str, Any], actual: bytes, reference: bytes, policy: dict[str, Any]) -> Any:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from helx import _core
+from helx import _check, _core
 from helx.errors import InvalidInput, NotFound
 
 _SOCKET_PATH_BYTES = 107  # sockaddr_un
@@ -167,6 +167,8 @@ def check_transport(endpoint: Endpoint) -> None:
 def resolve(server: str | None) -> Endpoint:
     """Decides the server. `server` is the caller's choice, or None."""
     endpoint: Endpoint | None
+    if server is not None:
+        _check.text(server, "server")
     if server:
         endpoint = Endpoint(server, "the argument server")
     elif os.environ.get("HELX_SERVER"):

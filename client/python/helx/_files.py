@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Iterator
 
-from helx.errors import EvidenceError, HelxError, InvalidInput
+from helx.errors import EvidenceError, InvalidInput
 
 _RENAME_EXCHANGE = 2
 _AT_FDCWD = -100
@@ -74,7 +74,9 @@ def write(path: Path, content: bytes) -> None:
         os.replace(name, path)
     except OSError as error:
         os.unlink(name)
-        raise HelxError(f"cannot write {path}: {error.strerror}", "unwritable") from None
+        raise InvalidInput(
+            f"cannot write {path}: {error.strerror}; choose another path", "unwritable"
+        ) from None
 
 
 def check_bundle_path(path: str) -> None:
@@ -114,16 +116,35 @@ def check_bundle_place(folder: Path) -> None:
     for parent in place.parents:
         if is_bundle(parent):
             raise refuse(f"lies inside the bundle {parent}")
+    mode = None
     try:
         mode = os.lstat(place).st_mode
     except FileNotFoundError:
-        return
+        pass
     except OSError as error:
         raise refuse(f"cannot be looked at ({error.strerror})") from None
+    _check_new_folder(place.parent)
+    if mode is None:
+        return
     if not stat.S_ISDIR(mode):
         raise refuse("exists and is not a folder")
     if not is_bundle(place) and any(place.iterdir()):
         raise refuse("exists, is not empty and is not a bundle")
+
+
+def _check_new_folder(folder: Path) -> None:
+    """InvalidInput (unwritable) unless files can be written into the folder, or into the deepest one
+    above it that exists: what a long job leaves must find a place.
+    """
+    while not os.path.lexists(folder) and folder != folder.parent:
+        folder = folder.parent
+    try:
+        os.rmdir(tempfile.mkdtemp(prefix=".helx.", dir=folder))
+    except OSError as error:
+        raise InvalidInput(
+            f"nothing can be written into {folder}: {error.strerror}; choose another output folder",
+            "unwritable",
+        ) from None
 
 
 class StagedFolder:
@@ -158,8 +179,9 @@ class StagedFolder:
             os.rename(self.path, self._destination)
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                raise HelxError(
-                    f"cannot put {self.path} in place of {self._destination}: " f"{error.strerror}",
+                raise InvalidInput(
+                    f"cannot put {self.path} in place of {self._destination}: {error.strerror}; "
+                    "choose another output folder",
                     "unwritable",
                 ) from None
             self._exchange()
@@ -172,7 +194,7 @@ class StagedFolder:
             return
         number = ctypes.get_errno()
         if number not in (errno.EINVAL, errno.ENOSYS):
-            raise HelxError(
+            raise InvalidInput(
                 f"cannot exchange {self.path} and {self._destination}: "
                 f"{os.strerror(number)}; remove the older folder first",
                 "unwritable",

@@ -4,6 +4,7 @@ documents and bundles).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Sequence
 
 
@@ -37,6 +38,7 @@ class ServerUnreachable(HelxError):
     """No server answers, and none could be started."""
 
 
+@dataclass(frozen=True)
 class Violation:
     """One reason why a request was refused.
 
@@ -44,13 +46,9 @@ class Violation:
     found and what to do.
     """
 
-    def __init__(self, code: str, subject: str, message: str) -> None:
-        self.code = code
-        self.subject = subject
-        self.message = message
-
-    def __repr__(self) -> str:
-        return f"Violation(code={self.code!r}, subject={self.subject!r}, message={self.message!r})"
+    code: str
+    subject: str
+    message: str
 
 
 class RequestRefused(InvalidInput):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import FrozenInstanceError, dataclass, field
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any, Mapping, NoReturn
 
 from helx import _check, _core, _files
+from helx._frozen import FrozenDict, frozen
 from helx.errors import InvalidInput
 from helx.tensors import ComparisonPolicy, ReferenceOrigin, ReferenceOutputs, TensorData, TensorSpec
 
@@ -177,33 +178,63 @@ class Tool:
 
 
 class Result:
-    """A bundle as load_result read and verified it.
+    """A bundle as load_result read and verified it; it cannot be changed.
 
     `path` is the bundle's folder. `matched` is True or False when outputs were compared with
     references, else None. `document` is result.json, `request` the frozen request and `manifest`
     manifest.json, each as JSON values. `executed` is False for a build that was not run.
     """
 
+    path: Path
+    document: Mapping[str, Any]
+    request: Mapping[str, Any]
+    manifest: Mapping[str, Any]
+    manifest_sha256: str
+    content_digest: str
+    assessment: str
+    matched: bool | None
+    tensors: TensorEvidence
+    measurements: Measurements
+    request_identity: str
+    executed: bool
+    platform: str
+    core: str
+    engine: Tool
+    toolchain: Tool
+    target: Tool
+    _bundle: _core.Bundle
+
     def __init__(self, path: Path, bundle: _core.Bundle) -> None:
-        view = bundle.view()
-        self._bundle = bundle
-        self.path = path
-        self.document: dict[str, Any] = view["result"]
-        self.request: dict[str, Any] = view["request"]
-        self.manifest: dict[str, Any] = view["manifest"]
-        self.manifest_sha256: str = view["manifest_sha256"]
-        self.content_digest: str = view["content_digest"]
-        self.assessment: str = view["assessment"]
-        self.matched: bool | None = _MATCHED[self.assessment]
-        self.tensors = _evidence(self.document["tensors"])
-        self.measurements = _measurements(self.document["measurements"])
-        self.request_identity: str = self.document["request_identity"]
-        self.executed: bool = self.document["executed"]
-        self.platform: str = self.document["platform"]
-        self.core: str = self.document["core"]
-        self.engine = Tool(**self.document["engine"])
-        self.toolchain = Tool(**self.document["toolchain"])
-        self.target = Tool(**self.document["target"])
+        view = frozen(bundle.view())
+        document = view["result"]
+        members = {
+            "_bundle": bundle,
+            "path": path,
+            "document": document,
+            "request": view["request"],
+            "manifest": view["manifest"],
+            "manifest_sha256": view["manifest_sha256"],
+            "content_digest": view["content_digest"],
+            "assessment": view["assessment"],
+            "matched": _MATCHED[view["assessment"]],
+            "tensors": _evidence(document["tensors"]),
+            "measurements": _measurements(document["measurements"]),
+            "request_identity": document["request_identity"],
+            "executed": document["executed"],
+            "platform": document["platform"],
+            "core": document["core"],
+            "engine": Tool(**document["engine"]),
+            "toolchain": Tool(**document["toolchain"]),
+            "target": Tool(**document["target"]),
+        }
+        for name, value in members.items():
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise FrozenInstanceError(f"a result cannot be changed: {name}")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise FrozenInstanceError(f"a result cannot be changed: {name}")
 
     def __repr__(self) -> str:
         return f"Result(path={str(self.path)!r}, matched={self.matched})"
@@ -256,7 +287,7 @@ def _sample(value: Mapping[str, Any]) -> Sample:
 def _measurements(value: Mapping[str, Any]) -> Measurements:
     return Measurements(
         tuple(_sample(sample) for sample in value["samples"]),
-        {name: _metric(figure) for name, figure in value["memory"].items()},
+        FrozenDict((name, _metric(figure)) for name, figure in value["memory"].items()),
     )
 
 
@@ -399,6 +430,7 @@ def observations(result: Result) -> Observations:
 
 def observations_from(value: Mapping[str, Any]) -> Observations:
     """From the export's JSON value."""
+    value = frozen(value)
     workload = value["workload"]
     known = {name: workload[name] for name in Workload.__dataclass_fields__}
     return Observations(

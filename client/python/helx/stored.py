@@ -12,7 +12,8 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import Any, Callable, Iterator
+from types import MappingProxyType
+from typing import Any, Callable, Iterator, Mapping
 
 import grpc
 
@@ -45,11 +46,12 @@ class StoredVerification:
     bundle: str
     content_digest: str
     assessment: str
-    samples: dict[int, Verification | None]
+    samples: Mapping[int, Verification | None]
 
 
 def verify_stored(target: str, *, server: str | None = None) -> StoredVerification:
     """Verifies a stored bundle again and recomputes the verdicts that it records."""
+    _check.text(target, "target")
     with Connection(server) as connection:
         request = results_pb2.VerifyRequest(result=_named(connection, target))
         return _verified(_verify(connection, request))
@@ -66,6 +68,7 @@ def verify_stored_outputs(
     """verify_outputs for a stored result: the reference is uploaded, the outputs stay where they
     are.
     """
+    _check.text(target, "target")
     _check.instance(reference, ReferenceOutputs, "reference")
     _check.instance(policy, ComparisonPolicy, "policy")
     sample = _check.integer(sample_index, "sample_index")
@@ -85,6 +88,7 @@ def verify_stored_outputs(
 
 def stored_input_identity(target: str, *, server: str | None = None) -> InputIdentity:
     """input_identity for a stored result."""
+    _check.text(target, "target")
     with Connection(server) as connection:
         request = results_pb2.GetInputIdentityRequest(result=_named(connection, target))
         stub = results_pb2_grpc.ResultsStub(connection.channel)
@@ -100,6 +104,7 @@ def stored_input_identity(target: str, *, server: str | None = None) -> InputIde
 
 def stored_observations(target: str, *, server: str | None = None) -> Observations:
     """observations for a stored result."""
+    _check.text(target, "target")
     with Connection(server) as connection:
         request = results_pb2.ObserveRequest(result=_named(connection, target))
         stub = results_pb2_grpc.ResultsStub(connection.channel)
@@ -108,6 +113,7 @@ def stored_observations(target: str, *, server: str | None = None) -> Observatio
 
 def render_stored(target: str, *, server: str | None = None) -> str:
     """render_result for a stored result."""
+    _check.text(target, "target")
     with Connection(server) as connection:
         request = results_pb2.ExportRequest(result=_named(connection, target))
         stub = results_pb2_grpc.ResultsStub(connection.channel)
@@ -115,7 +121,6 @@ def render_stored(target: str, *, server: str | None = None) -> str:
 
 
 def _named(connection: Connection, target: str) -> results_pb2.GetResultRequest:
-    _check.instance(target, str, "target")
     digest = _DIGEST.fullmatch(target)
     if digest is not None:
         bundle = types_pb2.Digest(hash=digest[1], size_bytes=int(digest[2]))
@@ -172,7 +177,9 @@ def _reference(
 
 def _policy(policy: ComparisonPolicy) -> results_pb2.ComparisonPolicy:
     def tolerance(value: Tolerance) -> results_pb2.Tolerance:
-        return results_pb2.Tolerance(absolute=value.absolute, relative=value.relative)
+        return results_pb2.Tolerance(
+            absolute=float(value.absolute), relative=float(value.relative)
+        )
 
     return results_pb2.ComparisonPolicy(
         default_tolerance=tolerance(policy.default),
@@ -198,7 +205,7 @@ def _verified(response: results_pb2.VerifyResponse) -> StoredVerification:
         f"{response.bundle.hash}/{response.bundle.size_bytes}",
         response.content_digest,
         _ASSESSMENTS.get(response.assessment, "not_compared"),
-        samples,
+        MappingProxyType(samples),
     )
 
 

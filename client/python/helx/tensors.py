@@ -88,7 +88,7 @@ class TensorSpec:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "index", _check.integer(self.index, "TensorSpec.index"))
-        _core.utf8(_check.instance(self.name, str, "TensorSpec.name"), "TensorSpec.name")
+        _check.utf8(_check.instance(self.name, str, "TensorSpec.name"), "TensorSpec.name")
         object.__setattr__(self, "dtype", _member(DType, self.dtype, "TensorSpec.dtype"))
         if isinstance(self.shape, (str, bytes)) or not hasattr(self.shape, "__iter__"):
             _check.instance(self.shape, tuple, "TensorSpec.shape")
@@ -235,7 +235,7 @@ class ReferenceOutputs:
     def __post_init__(self) -> None:
         object.__setattr__(self, "tensors", _check.items(self.tensors, TensorData, "tensors"))
         object.__setattr__(self, "origin", _member(ReferenceOrigin, self.origin, "origin"))
-        _core.utf8(_check.instance(self.description, str, "description"), "description")
+        _check.utf8(_check.instance(self.description, str, "description"), "description")
 
 
 @dataclass(frozen=True)
@@ -248,7 +248,7 @@ class TensorReference:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "origin", _member(ReferenceOrigin, self.origin, "origin"))
-        _core.utf8(_check.instance(self.description, str, "description"), "description")
+        _check.utf8(_check.instance(self.description, str, "description"), "description")
         object.__setattr__(
             self, "tensors", _check.items(self.tensors, (TensorLiteral, TensorFile), "tensors")
         )
@@ -283,7 +283,8 @@ class Tolerance:
     """An element matches when abs(actual - reference) <= absolute + relative * abs(reference),
     decided exactly.
 
-    Both are finite and >= 0, `absolute` in stored-value units, and are taken as doubles.
+    Both are finite and >= 0, `absolute` in stored-value units; a number stands for the double
+    nearest to it, an int of any size included.
     """
 
     absolute: float = 0
@@ -291,19 +292,7 @@ class Tolerance:
 
     def __post_init__(self) -> None:
         for member in ("absolute", "relative"):
-            value = _check.instance(getattr(self, member), (int, float), f"Tolerance.{member}")
-            try:
-                number = float(value)
-            except OverflowError:
-                number = math.inf
-            if not math.isfinite(number):
-                raise InvalidInput(
-                    f"Tolerance.{member} is {number}; allowed are finite numbers", "not_finite"
-                )
-            if number < 0:
-                raise InvalidInput(
-                    f"Tolerance.{member} is {number}; allowed is 0 or more", "negative_number"
-                )
+            _check_tolerance(getattr(self, member), f"Tolerance.{member}")
 
     def to_json(self) -> dict[str, Any]:
         return {"absolute": self.absolute, "relative": self.relative}
@@ -311,6 +300,25 @@ class Tolerance:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Tolerance:
         return cls(_number(value.get("absolute", 0)), _number(value.get("relative", 0)))
+
+
+def _check_tolerance(value: Any, what: str) -> None:
+    """InvalidInput unless the core takes it for one of a tolerance's numbers."""
+    number = _check.instance(value, (int, float), what)
+    if type(number) is int and 0 <= number < 2**53:
+        return
+    if isinstance(number, int) and number.bit_length() > 1024:
+        raise InvalidInput(
+            f"{what}: found an integer of {number.bit_length()} bits, which a double cannot hold; "
+            "allowed: 0, or a number between 4.94e-324 and 1.79e308",
+            "not_finite",
+        )
+    try:
+        _core.tolerance_number(
+            int.__repr__(number) if isinstance(number, int) else float.__repr__(number)
+        )
+    except InvalidInput as error:
+        raise InvalidInput(f"{what}: {error}", error.code) from None
 
 
 def _number(value: float | str) -> float:
@@ -383,7 +391,7 @@ class TensorIOPolicy:
     inputs: tuple[BoundTensor, ...] = ()
     references: tuple[TensorReference, ...] = ()
     comparison: ComparisonPolicy = ComparisonPolicy()
-    input_sequence: tuple[tuple[BoundTensor, ...], ...] = ()
+    input_sequence: tuple[tuple[BoundTensor, ...], ...] | None = None
 
     def __post_init__(self) -> None:
         bound = (TensorLiteral, TensorFile)
@@ -392,7 +400,14 @@ class TensorIOPolicy:
             self, "references", _check.items(self.references, TensorReference, "references")
         )
         _check.instance(self.comparison, ComparisonPolicy, "comparison")
+        if self.input_sequence is None:
+            return
         sets = _check.items(self.input_sequence, (tuple, list), "input_sequence")
+        if not sets:
+            raise InvalidInput(
+                "input_sequence is empty; give one input set per sample, or leave it out (None)",
+                "empty_list",
+            )
         object.__setattr__(
             self,
             "input_sequence",
@@ -407,7 +422,7 @@ class TensorIOPolicy:
         value: dict[str, Any] = {}
         if self.inputs:
             value["inputs"] = [tensor.to_json() for tensor in self.inputs]
-        if self.input_sequence:
+        if self.input_sequence is not None:
             value["input_sequence"] = [
                 [tensor.to_json() for tensor in tensors] for tensors in self.input_sequence
             ]
@@ -419,12 +434,16 @@ class TensorIOPolicy:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> TensorIOPolicy:
+        sequence = value.get("input_sequence")
         return cls(
             tuple(_bound_from_json(tensor) for tensor in value.get("inputs", ())),
             tuple(TensorReference.from_json(item) for item in value.get("references", ())),
             ComparisonPolicy.from_json(value.get("comparison", {})),
-            tuple(
-                tuple(_bound_from_json(tensor) for tensor in tensors)
-                for tensors in value.get("input_sequence", ())
+            (
+                None
+                if sequence is None
+                else tuple(
+                    tuple(_bound_from_json(tensor) for tensor in tensors) for tensors in sequence
+                )
             ),
         )

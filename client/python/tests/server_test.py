@@ -11,7 +11,7 @@ from unittest import mock
 
 import grpc
 
-from helx import _connection, _jobs
+from helx import _connection, _jobs, stored
 from helx._blobs import Blob, BlobClient, Digest
 from helx.api import (
     EvidenceError,
@@ -19,6 +19,7 @@ from helx.api import (
     InvalidInput,
     JobError,
     NotFound,
+    ReferenceOutputs,
     RequestRefused,
     ServerUnreachable,
 )
@@ -31,6 +32,7 @@ from helx.v1 import (
     jobs_pb2_grpc,
     results_pb2,
     results_pb2_grpc,
+    rpc_status_pb2,
     types_pb2,
 )
 
@@ -53,10 +55,12 @@ class FakeServer(
         self.requests = []
         self.watches = []  # per call: a list of events, the end cuts the stream
         self.manifest = b""
+        self.metadata = ()
         self.refusal = None
 
     def fault(self, context):
         if self.faults:
+            context.set_trailing_metadata(self.metadata)
             context.abort(self.faults.pop(0), "told to")
 
     def FindMissing(self, request, context):
@@ -233,6 +237,37 @@ class ServerTest(unittest.TestCase):
         ]:
             self.fake.faults = [code]
             self.raises(kind, code.name.lower(), self.jobs.submit, jobs_pb2.SubmitJobRequest(), ())
+
+    def test_a_refusal_has_the_code_that_the_server_gives(self):
+        info = rpc_status_pb2.ErrorInfo(reason="wrong_dtype", domain="helx")
+        details = rpc_status_pb2.RpcStatus(code=3, message="told to")
+        detail = details.details.add(type_url="type.googleapis.com/google.rpc.ErrorInfo")
+        detail.value = info.SerializeToString()
+        for metadata, code in [
+            (details.SerializeToString(), "wrong_dtype"),
+            (b"\xff\xff", "invalid_argument"),
+            (rpc_status_pb2.RpcStatus(code=3).SerializeToString(), "invalid_argument"),
+        ]:
+            self.fake.metadata = (("grpc-status-details-bin", metadata),)
+            self.fake.faults = [Code.INVALID_ARGUMENT]
+            self.raises(InvalidInput, code, self.jobs.submit, jobs_pb2.SubmitJobRequest(), ())
+
+    def test_targets_that_name_nothing(self):
+        reference = ReferenceOutputs((), "files", "d")
+        for target, code in [("\ud800", "not_utf8"), (3, "wrong_type"), (None, "wrong_type")]:
+            self.raises(InvalidInput, code, stored.verify_stored, target)
+            self.raises(InvalidInput, code, stored.verify_stored_outputs, target, 0, reference)
+            self.raises(InvalidInput, code, stored.stored_input_identity, target)
+            self.raises(InvalidInput, code, stored.stored_observations, target)
+            self.raises(InvalidInput, code, stored.render_stored, target)
+        for server, code in [
+            (3, "wrong_type"),
+            (b"localhost:1", "wrong_type"),
+            ("\ud800:1", "not_utf8"),
+        ]:
+            with self.assertRaises(InvalidInput) as caught:
+                stored.verify_stored("kws", server=server)
+            self.assertEqual(caught.exception.code, code)
 
     def test_a_server_that_stays_away(self):
         with mock.patch.object(_connection, "_RETRY_WINDOW_S", 0.2):

@@ -104,6 +104,10 @@ class RefusalTest(unittest.TestCase):
             (float("nan"), "not_finite"),
             (float("inf"), "not_finite"),
             (10**400, "not_finite"),
+            (10**5000, "not_finite"),
+            (-(10**400), "not_finite"),
+            (2**1024, "not_finite"),
+            (-(2**64), "negative_number"),
             (-1e-300, "negative_number"),
             (-1, "negative_number"),
             (True, "wrong_type"),
@@ -113,6 +117,32 @@ class RefusalTest(unittest.TestCase):
             with self.subTest(value=value):
                 self.refuses(code, Tolerance, absolute=value)
                 self.refuses(code, Tolerance, relative=value)
+
+    def test_a_refused_tolerance_is_named_as_it_was_given(self):
+        with self.assertRaisesRegex(InvalidInput, "absolute: found \"17976931348.*a double cannot hold"):
+            Tolerance(absolute=2**1024 - 1)
+        with self.assertRaisesRegex(InvalidInput, "relative: found an integer of 16610 bits"):
+            Tolerance(relative=10**5000)
+
+    def test_tolerances_beyond_64_bits(self):
+        # 127 - (-128) = 255 <= 2**64, whichever way the number is written.
+        actual, reference = TensorData(INT8, b"\x7f" * 6), TensorData(INT8, b"\x80" * 6)
+        for number in (2**64, float(2**64), 2**64 + 1, 10**300, 255):
+            tolerance = Tolerance(absolute=number)
+            self.assertTrue(
+                compare_tensors(actual, reference, ComparisonPolicy(default=tolerance)).matched
+            )
+            self.assertEqual(Tolerance.from_json(tolerance.to_json()), tolerance)
+        self.assertFalse(
+            compare_tensors(
+                actual, reference, ComparisonPolicy(default=Tolerance(absolute=254))
+            ).matched
+        )
+
+    def test_an_input_sequence_is_absent_or_has_sets(self):
+        self.assertIsNone(TensorIOPolicy().input_sequence)
+        self.refuses("empty_list", TensorIOPolicy, input_sequence=())
+        self.refuses("empty_list", TensorIOPolicy.from_json, {"input_sequence": []})
 
     def test_policies_take_their_own_kinds_only(self):
         tensor = TensorData(INT8, b"123456")

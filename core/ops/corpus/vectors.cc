@@ -11,6 +11,9 @@ namespace helx::ops {
 namespace {
 
 constexpr std::string_view kBothProfiles = "[\"acc32\",\"acc64\"]";
+// A decode with more elements, all its values together, is declined (a GiB as i64): a graph of a
+// few bytes can ask for any memory.
+constexpr int64_t kMostElements = int64_t{1} << 27;
 
 // A decode's tensors as canonical JSON and as the run takes them.
 struct Decode {
@@ -78,8 +81,20 @@ std::string ExpectText(const Result<std::vector<Tensor>>& outcome) {
   return JsonObject().Raw("out", JsonArray(tensors)).Str();
 }
 
-std::string GraphLine(std::string_view id, const std::string& whg1,
-                      const std::vector<Decode>& decodes) {
+// The decode's outcome, empty with `*error` when it is declined.
+std::optional<std::string> Outcome(Instance* instance, const std::vector<Tensor>& inputs,
+                                   std::string* error) {
+  const int64_t elements = instance->ElementsOf(inputs);
+  if (elements > kMostElements) {
+    *error = "a decode of " + std::to_string(elements) + " elements, all values together, is " +
+             "larger than the " + std::to_string(kMostElements) + " that are evaluated";
+    return std::nullopt;
+  }
+  return ExpectText(instance->Decode(inputs));
+}
+
+std::optional<std::string> GraphLine(std::string_view id, const std::string& whg1,
+                                     const std::vector<Decode>& decodes, std::string* error) {
   const Result<PlannedGraph> loaded = LoadWhg1(whg1);
   std::vector<std::string> decode_texts;
   std::string profiles(kBothProfiles);
@@ -87,10 +102,9 @@ std::string GraphLine(std::string_view id, const std::string& whg1,
     if (loaded.value().verdict == Verdict::kAcc64) profiles = "[\"acc64\"]";
     Instance instance(&loaded.value());
     for (const Decode& decode : decodes) {
-      decode_texts.push_back(JsonObject()
-                                 .Raw("expect", ExpectText(instance.Decode(decode.tensors)))
-                                 .Raw("in", decode.text)
-                                 .Str());
+      const auto outcome = Outcome(&instance, decode.tensors, error);
+      if (!outcome) return std::nullopt;
+      decode_texts.push_back(JsonObject().Raw("expect", *outcome).Raw("in", decode.text).Str());
     }
   }
   return JsonObject()
@@ -154,7 +168,12 @@ std::optional<RecomputedLine> RecomputeGraph(std::string_view file, const Json& 
     }
   }
   const std::string_view id = json.Find("id")->text();
-  return RecomputedLine{std::string(id), GraphLine(id, *whg1, decodes), NpuLine(file, id, *whg1)};
+  auto line = GraphLine(id, *whg1, decodes, error);
+  if (!line) {
+    *error = std::string(id) + ": " + *error;
+    return std::nullopt;
+  }
+  return RecomputedLine{std::string(id), std::move(*line), NpuLine(file, id, *whg1)};
 }
 
 std::optional<RecomputedLine> RecomputeStage(const Json& json, std::string* error) {
@@ -179,7 +198,8 @@ std::string GraphVectorLine(std::string_view id, const std::string& whg1,
                             const std::vector<RawDecode>& decodes) {
   std::vector<Decode> converted;
   for (const RawDecode& raw : decodes) converted.push_back(FromRaw(raw));
-  return GraphLine(id, whg1, converted);
+  std::string error;
+  return GraphLine(id, whg1, converted, &error).value_or("");
 }
 
 std::string StageVectorLine(std::string_view id, std::string_view op, const std::string& in) {
@@ -218,8 +238,9 @@ bool DecodeLine(Instance* instance, std::string_view line, std::string* outcome,
     *error = "not a list of {data, shape}";
     return false;
   }
-  *outcome = ExpectText(instance->Decode(decode.tensors));
-  return true;
+  auto text = Outcome(instance, decode.tensors, error);
+  if (text) *outcome = std::move(*text);
+  return text.has_value();
 }
 
 std::optional<VectorKind> KindOfFile(std::string_view path) {

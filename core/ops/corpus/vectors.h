@@ -45,12 +45,13 @@ struct RecomputedLine {
 
 // Reads one line (with its line feed) of `file` and recomputes it from its inputs: the graph's
 // bytes, the decodes' tensors or the stage operator's `in`. Empty, with `*error`, when the line is
-// not canonical or not of the kind's form.
+// not canonical or not of the kind's form, or a decode of it has more than 2^27 elements.
 std::optional<RecomputedLine> RecomputeLine(VectorKind kind, std::string_view file,
                                             std::string_view line, std::string* error);
 
 // One line of decodes for `instance`: a canonical JSON list of {"data","shape"} and a line feed.
-// `*outcome` is the decode's expect value; false, with `*error`, for a line of another form.
+// `*outcome` is the decode's expect value; false, with `*error`, for a line of another form or a
+// decode of more than 2^27 elements.
 bool DecodeLine(Instance* instance, std::string_view line, std::string* outcome,
                 std::string* error);
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the fuzzer's seed inputs from the committed corpus: make_seeds.py CORPUS OUT.
 
-One file per distinct graph, stage vector and set member, with the byte that chooses the reader
+One file per distinct graph, vector and set member, with the byte that chooses the reader
 (tests/fuzz/whg1/whg1_fuzz.cc) in front.
 """
 
@@ -24,6 +24,7 @@ def main() -> None:
                 seeds.add(b"\x05" + line)
             else:
                 seeds.add(b"\x01" + base64.b64decode(json.loads(line)["graph"]))
+                seeds.add(b"\x0d" + line)
     for path in sorted(corpus.glob("sets/*/*")):
         for index, name in enumerate(LOWERINGS):
             if path.parent.name.startswith(name):

@@ -4,12 +4,15 @@
 // The first byte chooses the reader. A WHG1 input has its checksums repaired first, so that
 // mutations reach the later load steps; whatever loads is run on its ranges' ends. Invariants: a
 // file that reads is written back byte for byte, the outputs of a decode lie in the intervals the
-// bounds pass recorded, and decodes of narrow elements give what those of 64-bit ones give.
+// bounds pass recorded, decodes of narrow elements give what those of 64-bit ones give, and a
+// vector line as recomputed is recomputed to itself.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
+#include "core/ops/base64.h"
 #include "core/ops/corpus/vectors.h"
 #include "core/ops/json.h"
 #include "core/ops/load.h"
@@ -62,17 +65,19 @@ void Decode(Instance* instance, Instance* packed, const PlannedGraph& planned, b
   }
 }
 
+// Keeps one execution short: the work of a node grows with its parameters.
+bool IsShort(const Graph& graph, size_t bytes) {
+  return graph.max_elems <= (1 << 16) && graph.nodes.size() <= 64 && bytes <= 8192 &&
+         std::all_of(graph.nodes.begin(), graph.nodes.end(),
+                     [](const Node& node) { return node.params.kh * node.params.kw <= 64; });
+}
+
 void Whg1(std::string bytes, bool repair) {
   if (repair) RepairChecksums(&bytes);
   const Result<Graph> read = ReadWhg1(bytes);
   if (read.ok()) Require(WriteWhg1(read.value()) == bytes);
   const Result<PlannedGraph> loaded = LoadWhg1(bytes);
-  if (!loaded.ok() || loaded.value().graph.max_elems > (1 << 16)) return;
-  // Keep one execution short: the work of a node grows with its parameters.
-  if (loaded.value().graph.nodes.size() > 64 || bytes.size() > 8192) return;
-  for (const Node& node : loaded.value().graph.nodes) {
-    if (node.params.kh * node.params.kw > 64) return;
-  }
+  if (!loaded.ok() || !IsShort(loaded.value().graph, bytes.size())) return;
   Instance instance(&loaded.value());
   Instance packed(&loaded.value());
   Decode(&instance, &packed, loaded.value(), false);
@@ -82,6 +87,26 @@ void Whg1(std::string bytes, bool repair) {
 void JsonText(std::string_view text) {
   const auto json = ParseJson(text, nullptr);
   if (json) Require(json->Text() == text);
+}
+
+void VectorLine(const std::string& line, bool graph) {
+  std::string error;
+  if (graph) {
+    const auto json = ParseJsonLine(line, &error);
+    const Json* member = json ? json->Find("graph") : nullptr;
+    const auto whg1 = member != nullptr ? Base64Decode(member->text()) : std::nullopt;
+    const Result<Graph> read = ReadWhg1(whg1.value_or(""));
+    if (read.ok() && !IsShort(read.value(), whg1->size())) return;
+  }
+  const auto recomputed =
+      RecomputeLine(graph ? VectorKind::kGraph : VectorKind::kStage, "f", line, &error);
+  Require(recomputed.has_value() || !error.empty());
+  if (!recomputed) return;
+  // Both modes of a stage operator agreed, and what was recomputed is recomputed to itself.
+  Require(recomputed->line.find("{\"expect\":{\"step\"") != 0);
+  const auto again =
+      RecomputeLine(graph ? VectorKind::kGraph : VectorKind::kStage, "f", recomputed->line, &error);
+  Require(again.has_value() && again->line == recomputed->line);
 }
 
 void Lowered(std::string_view text, size_t which) {
@@ -102,7 +127,6 @@ void Lowered(std::string_view text, size_t which) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::string rest(reinterpret_cast<const char*>(data) + 1, size - 1);
-  std::string error;
   switch (data[0] % 8) {
     case 0:
       helx::ops::Whg1(rest, false);
@@ -116,7 +140,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       helx::ops::JsonText(rest);
       break;
     case 5:
-      (void)helx::ops::RecomputeLine(helx::ops::VectorKind::kStage, "f", rest + "\n", &error);
+      helx::ops::VectorLine(rest + "\n", data[0] / 8 % 2 == 1);
       break;
     default:
       helx::ops::Lowered(rest, data[0] / 8);

@@ -11,6 +11,7 @@ sets, `wai_ops_check.py --external`.
 import hashlib
 import json
 import pathlib
+import resource
 import shutil
 import subprocess
 import sys
@@ -180,6 +181,24 @@ class Statuses(unittest.TestCase):
         """The status of both `certify` commands."""
         self.assertEqual((status_of(WAI_VERIFY, "certify", *words), checker("certify", *words)),
                          (expected, expected), words)
+
+    def test_5_more_memory_than_there_is(self):
+        """A state of 2^28 elements, two GiB, from a member of a thousand bytes."""
+        text = (CORPUS / "sets" / "gru_a" / "cell.whm").read_bytes()
+        for old, new in ((b'"h_cap":1', b'"h_cap":32768'), (b'"w_cap":1', b'"w_cap":4096'),
+                         (b'"max_elems":4096', b'"max_elems":2147483647')):
+            self.assertIn(old, text)
+            text = text.replace(old, new)
+        member = self.folder / "cell.whm"
+        member.write_bytes(text)
+        for program in ([WAI_VERIFY], [sys.executable, "-I", str(CHECKER)]):
+            done = subprocess.run(
+                [*program, "certify", "--capability", "wai.neural.gru", "--lowering",
+                 "gru_cell/1", "--member", f"cell.whm={member}"], capture_output=True, text=True,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30)))
+            self.assertEqual(done.returncode, 5, done.stderr)
+            self.assertIn("memory", done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
     def test_fields_of_any_size_are_the_lowerings_to_refuse(self):
         world = CORPUS / "sets" / "world_a"

@@ -181,13 +181,37 @@ class EstimateTest(ServiceTest):
         api.export_result(result, "view.json")
         self.assertEqual(Path("view.json").read_text("utf-8"), text)
         self.assertEqual(os.stat("view.json").st_mode & 0o777, 0o644)
-        self.refuses(InvalidInput, "unwritable", api.export_result, result, "absent/view.json")
+        for place in ("absent/view.json", ".", "/", "results", "view.json/deeper"):
+            self.refuses(InvalidInput, "unwritable", api.export_result, result, place)
+            self.refuses(InvalidInput, "unwritable", api.save_request, request(), place)
+        self.refuses(InvalidInput, "wrong_path", api.export_result, result, "\ud800.json")
         os.symlink("view.json", "link.json")
         self.refuses(InvalidInput, "unwritable", api.export_result, result, "link.json")
         self.assertTrue(os.path.islink("link.json"))
         Path("bundle").mkdir()
         Path("bundle/manifest.json").write_text("{}")
         self.refuses(InvalidInput, "unwritable", api.export_result, result, "bundle/view.json")
+
+    def test_results_cannot_be_changed(self):
+        image, scores = sample(2)
+        outcome = api.estimate(request(policy(image, scores)))
+        result = outcome.result
+        changes = [
+            lambda: setattr(result, "matched", False),
+            lambda: delattr(result, "matched"),
+            lambda: setattr(result, "more", 1),
+            lambda: setattr(outcome, "result", None),
+            lambda: setattr(result.measurements.samples[0].instructions, "value", 1),
+            lambda: result.measurements.memory.clear(),
+            lambda: result.document["measurements"]["samples"].append({}),
+            lambda: result.manifest.update(status="failed"),
+            lambda: api.observations(result).extensions.clear(),
+        ]
+        for change in changes:
+            with self.assertRaises((AttributeError, TypeError)):
+                change()
+        self.assertIs(result.matched, True)
+        self.assertEqual(json.loads(json.dumps(result.document)), result.document)
 
     def test_several_jobs(self):
         config = ExperimentConfig("many", "model.tflite", runs=[])
@@ -309,12 +333,21 @@ class EstimateTest(ServiceTest):
         self.assertEqual(api.stored_observations("remote"), api.observations(outcome.result))
         self.assertEqual(api.render_stored("remote"), api.render_result(outcome.result))
         shifted = TensorSpec(0, "other", "int8", (1, 10))
-        with self.assertRaises(InvalidInput):
-            api.verify_stored_outputs(
-                "remote", 0, ReferenceOutputs((TensorData(shifted, scores),), "files", "named so")
-            )
-        with self.assertRaises(NotFound):
-            api.verify_stored_outputs("remote", 1, reference)
+        shorter = TensorSpec(0, "Identity", "uint8", (1, 10))
+        for code, tensors in [
+            ("wrong_name", (TensorData(shifted, scores),)),
+            ("wrong_dtype", (TensorData(shorter, scores),)),
+            ("output_count", ()),
+        ]:
+            unfit = ReferenceOutputs(tensors, "files", "does not fit")
+            self.refuses(InvalidInput, code, api.verify_stored_outputs, "remote", 0, unfit)
+        absent = ComparisonPolicy(per_tensor=(TensorTolerance(1, Tolerance()),))
+        self.refuses(
+            InvalidInput, "unknown_output", api.verify_stored_outputs, "remote", 0, reference, absent
+        )
+        huge = ComparisonPolicy(default=Tolerance(absolute=2**64))
+        self.assertTrue(api.verify_stored_outputs("remote", 0, wrong, huge).matched)
+        self.refuses(NotFound, "not_found", api.verify_stored_outputs, "remote", 1, reference)
         with self.assertRaises(NotFound):
             api.verify_stored("unheard-of")
 
@@ -427,6 +460,9 @@ class EstimateTest(ServiceTest):
         self.refuses(InvalidInput, "wrong_type", api.estimate, "experiment.yaml")
         Path("results").write_text("a file")
         self.refuses(InvalidInput, "place_taken", api.estimate, request(), output="results/..")
+        self.refuses(InvalidInput, "unwritable", api.estimate, request(), output="/proc")
+        for server, code in [(3, "wrong_type"), ("\ud800:1", "not_utf8")]:
+            self.refuses(InvalidInput, code, api.estimate, request(), server=server, output="o")
 
     def test_references_that_do_not_fit(self):
         image, scores = sample(0)

@@ -3,15 +3,18 @@
 
 Enumerates every mutant of the arithmetic, bounds, loader, run, stage operators and lowerings
 (integer constants +-1, comparisons, arithmetic and logical operators, shifts, min/max, roundings),
-samples N by a fixed seed, and for each compiles the one changed file, links it with the objects of
-the unchanged sources, which it compiled once, and runs
+samples N by a fixed seed, and for each compiles the one changed file without optimisation and with
+the standard headers precompiled, links it by mold with the objects of the unchanged sources, which
+it compiled once, and runs, cheapest first,
 
   1. `wai-verify vectors verify` on the committed corpus,
   2. helx_ops_differential on cases of tests/integration/ops/differential_cases.py, then
   3. the unit and property tests of core/ops (without the tests of the corpus itself).
 
-A mutant is killed by the first that fails; one that does not compile is replaced by the next in
-the sample's order. WORK keeps the results, so that an interrupted run continues.
+A mutant is killed by the first that fails. One that does not compile is replaced by the next in
+the sample's order, and so is one that equivalent.json beside this shows to change nothing. Most die by the first, after some 2 s of processor time. WORK keeps the objects
+and the results, so that an interrupted run continues; `--again` runs the recorded survivors anew,
+after a test for them was written.
 """
 
 import argparse
@@ -40,10 +43,16 @@ TESTS = "tests/unit/core/ops"
 CASES = "tests/integration/ops/differential_cases.py"
 MAINS = {"verify": "client/ops/main.cc", "differential": "tests/integration/ops/differential.cc"}
 FLAGS = ["-std=c++20", "-w", "-fPIC"]
-# Of a changed file: the fewest optimisations compile fastest.
+# Of a changed file: the fewest optimisations compile fastest. The other sources' objects are made
+# once and run many times.
 FAST = ["-O0", "-fno-exceptions"]
-# Processor time of one run; the unchanged programs need 0.1 s and 5 s.
-SECONDS = 60
+ONCE = ["-O1", "-fno-exceptions"]
+# Headers that most sources of core/ops include: parsing them is most of a small file's compilation.
+PRECOMPILED = "".join(f"#include <{name}>\n" for name in (
+    "algorithm", "array", "cstdint", "initializer_list", "map", "memory", "optional", "set",
+    "string", "string_view", "utility", "vector"))
+# Processor time of one run; the unchanged programs need at most 5 s.
+SECONDS = 30
 
 # Binary operators as clang-format writes them, with their replacements.
 OPERATORS = {
@@ -114,35 +123,47 @@ class Builder:
     def __init__(self, repository, work):
         self.repository = repository
         self.work = work
+        (work / "objects").mkdir(exist_ok=True)
+        self.fast = self.precompile()
         self.core = {}
         for path in sorted((repository / "core/ops").rglob("*.cc")):
             name = str(path.relative_to(repository))
-            self.core[name] = self.once(name, ["-O1", "-fno-exceptions"])
+            self.core[name] = self.once(name, ONCE)
         self.includes = {source: includes_of(repository, source) for source in self.core}
-        defines = ["-O1", f'-DHELX_SOURCE_DIR="{repository}"']
+        # Of the tests and the programs few seconds are spent in their own code.
+        defines = ["-O0", f'-DHELX_SOURCE_DIR="{repository}"']
         self.tests = [self.once(str(path.relative_to(repository)), defines)
                       for path in sorted((repository / TESTS).glob("*_test.cc"))]
         self.shared = [self.once(f"client/ops/{name}.cc", ["-O1"])
                        for name in ("arguments", "certify_command", "files", "run_command",
                                     "sha256", "vectors_command")]
-        self.mains = {name: self.once(source, ["-O1"]) for name, source in MAINS.items()}
+        self.mains = {name: self.once(source, ["-O0"]) for name, source in MAINS.items()}
         self.cases = work / "cases.jsonl"
         if not self.cases.exists():
             subprocess.run([sys.executable, repository / CASES, self.cases], check=True)
         self.fresh = {}
 
+    def precompile(self):
+        """The flags of a changed file, with the standard headers precompiled."""
+        header = self.work / "objects" / "standard.h"
+        if not header.exists() or header.read_text() != PRECOMPILED:
+            header.write_text(PRECOMPILED)
+            subprocess.run(["g++", *FLAGS, *FAST, "-x", "c++-header", header, "-o",
+                            f"{header}.gch"], check=True)
+        return [*FAST, "-include", str(header)]
+
     def once(self, source, flags):
         """The object of an unchanged source."""
         text = b"".join((self.repository / name).read_bytes()
                         for name in sorted({source, *includes_of(self.repository, source)}))
+        text += " ".join(flags).encode()
         out = self.work / "objects" / f"{hashlib.sha256(text).hexdigest()[:16]}.o"
-        out.parent.mkdir(exist_ok=True)
         if not out.exists() and not self.compile(self.repository / source, out, self.repository,
                                                  flags):
             raise SystemExit(f"{source} does not compile")
         return str(out)
 
-    def compile(self, source, out, include, flags=FAST):
+    def compile(self, source, out, include, flags):
         partial = f"{out}.partial"
         done = subprocess.run(
             ["g++", *FLAGS, *flags, f"-I{include}", f"-I{self.repository}", "-c", str(source),
@@ -167,7 +188,7 @@ class Builder:
         self.fresh = {}
         for source in sources:
             self.fresh[source] = str(tree / (source.replace("/", "_") + ".o"))
-            if not self.compile(tree / source, self.fresh[source], tree):
+            if not self.compile(tree / source, self.fresh[source], tree, self.fast):
                 return False
         return True
 
@@ -229,13 +250,54 @@ def kill(builder):
     return None
 
 
-def order(seed, texts, mutant):
-    path, at, old, new = mutant
-    text = texts[path]
+def place_of(text, at):
+    """The line that holds the offset `at`, how many equal lines are before it, and the column."""
     begin = text.rfind("\n", 0, at) + 1
     line = text[begin:text.find("\n", at)]
-    before = text.count("\n" + line, 0, begin)
-    return hashlib.sha256(f"{seed}|{path}|{line}|{before}|{at - begin}|{old}|{new}".encode()).digest()
+    return line, text.count("\n" + line, 0, begin), at - begin
+
+
+def order(seed, texts, mutant):
+    path, at, old, new = mutant
+    line, before, column = place_of(texts[path], at)
+    return hashlib.sha256(f"{seed}|{path}|{line}|{before}|{column}|{old}|{new}".encode()).digest()
+
+
+def equivalence(known, texts, mutant):
+    """The entry of equivalent.json that a mutant is, or None."""
+    path, at, old, new = mutant
+    line, before, column = place_of(texts[path], at)
+    key = (path, line.strip(), before, column - (len(line) - len(line.lstrip())),
+           f"{old.strip()} -> {new.strip()}")
+    return known.get(key)
+
+
+def read_equivalents():
+    """equivalent.json: entries by file, stripped line, number of equal lines before, column, change."""
+    entries = json.loads(pathlib.Path(__file__).with_name("equivalent.json").read_text())
+    return {(e["file"], e["line"], e["before"], e["column"], e["change"]): e for e in entries}
+
+
+def where_of(path, text, at):
+    return f"{path.removeprefix('core/ops/')}:{text.count(chr(10), 0, at) + 1}"
+
+
+def change_of(text, at, old, new):
+    line = place_of(text, at)[0].strip()
+    code = line if len(line) <= 70 else line[:67] + "..."
+    return f"`{old.strip()}` → `{new.strip()}` in `{code}`".replace("|", "\\|")
+
+
+def report(texts, sample, equivalent):
+    rows = ["## Equivalent", "", "| file:line | change | why it changes nothing |",
+            "| --- | --- | --- |"]
+    rows += [f"| {where_of(path, texts[path], at)} | {change_of(texts[path], at, old, new)} | "
+             f"{entry['why']} |".replace("||", "|\\|")
+             for (path, at, old, new), entry in sorted(equivalent, key=lambda row: row[0])]
+    rows += ["", "## Killed", "", "| file:line | change | killed by |", "| --- | --- | --- |"]
+    rows += [f"| {where_of(path, texts[path], at)} | {change_of(texts[path], at, old, new)} | "
+             f"{result} |" for (path, at, old, new), result in sorted(sample)]
+    return "\n".join(rows) + "\n"
 
 
 def main():
@@ -245,6 +307,7 @@ def main():
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--report", type=pathlib.Path)
+    parser.add_argument("--again", action="store_true")
     args = parser.parse_args()
     repository = args.repository.resolve()
     args.work.mkdir(parents=True, exist_ok=True)
@@ -264,35 +327,33 @@ def main():
 
     store = args.work / "results.json"
     results = json.loads(store.read_text()) if store.exists() else {}
-    sample = []
+    if args.again:
+        results = {mutant: result for mutant, result in results.items() if result != "survives"}
+    known = read_equivalents()
+    sample, equivalent = [], []
     for path, at, old, new in everything:
         if len(sample) == args.count:
             break
         text = texts[path]
-        line = text.count("\n", 0, at) + 1
-        source_line = text.splitlines()[line - 1].strip()
+        entry = equivalence(known, texts, (path, at, old, new))
+        if entry:
+            equivalent.append(((path, at, old, new), entry))
+            continue
         identity = hashlib.sha256(f"{path}|{at}|{old}|{new}|{hashlib.sha256(text.encode()).hexdigest()}"
                                   .encode()).hexdigest()[:12]
         if identity not in results:
             built = builder.build(path, text[:at] + new + text[at + len(old):])
             results[identity] = kill(builder) or "survives" if built else "does not compile"
             store.write_text(json.dumps(results, indent=0))
-            print(f"{len(sample)} {path}:{line} {old.strip()} -> {new.strip()}: "
+            print(f"{len(sample)} {where_of(path, text, at)} {change_of(text, at, old, new)}: "
                   f"{results[identity]}", flush=True)
         if results[identity] != "does not compile":
-            sample.append((path, line, source_line, old.strip(), new.strip(), results[identity]))
+            sample.append(((path, at, old, new), results[identity]))
 
-    killed = sum(entry[-1] != "survives" for entry in sample)
-    print(f"killed {killed} of {len(sample)}")
+    killed = sum(result != "survives" for _, result in sample)
+    print(f"killed {killed} of {len(sample)}, {len(equivalent)} equivalent ones among them left out")
     if args.report:
-        rows = ["| file:line | change | killed by |", "| --- | --- | --- |"]
-        for path, line, source, old, new, result in sorted(sample):
-            where = f"{path.removeprefix('core/ops/')}:{line}"
-            code = source if len(source) <= 70 else source[:67] + "..."
-            code = code.replace("|", "\\|")
-            change = f"`{old}` → `{new}`".replace("|", "\\|")
-            rows.append(f"| {where} | {change} in `{code}` | {result} |")
-        args.report.write_text("\n".join(rows) + "\n")
+        args.report.write_text(report(texts, sample, equivalent))
     return 0 if killed == len(sample) else 1
 
 

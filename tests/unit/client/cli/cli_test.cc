@@ -211,6 +211,43 @@ TEST_F(CliTest, RunDoesNotTouchAFolderThatIsNoBundle) {
   EXPECT_TRUE(std::filesystem::exists(folder_.path() + "/out/kws/notes.txt"));
 }
 
+// A place that cannot take the bundle is refused before the job is even submitted.
+TEST_F(CliTest, PlacesThatTakeNoBundleAreRefusedBeforeAnythingRuns) {
+  const std::string experiment = Experiment();
+  for (const std::string& place :
+       {experiment, experiment + "/deeper", std::string("/proc"), std::string("/proc/self/x")}) {
+    for (const char* verb : {"run", "build", "freeze"}) {
+      const Answer answer = Run({verb, "-c", experiment, "-o", place, "--json"});
+      EXPECT_EQ(answer.code, 2) << verb << " " << place << answer.err;
+      EXPECT_THAT(answer.err, HasSubstr("choose another place with -o")) << verb;
+    }
+  }
+  WriteTestBundle(folder_.path() + "/made/kws");
+  const Answer spoilt = Run({"freeze", "-c", experiment, "-o", folder_.path() + "/made"});
+  EXPECT_EQ(spoilt.code, 2);
+  EXPECT_THAT(spoilt.err, HasSubstr("lies inside the bundle"));
+  const std::lock_guard lock(server_.state().mutex);
+  EXPECT_TRUE(server_.state().submissions.empty());
+}
+
+// An option that is given means something; an empty text is not the same as leaving it out.
+TEST_F(CliTest, EmptyOptionsAreRefused) {
+  const std::string experiment = Experiment();
+  WriteTestBundle(folder_.path() + "/made");
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"results", "export", folder_.path() + "/made", "-o", ""},
+        {"run", "-c", experiment, "-o", ""},
+        {"run", "-c", ""},
+        {"run", "-c", experiment, "--reference-dir", ""},
+        {"--server", "", "list"},
+        {"replay", folder_.path() + "/made", "--name", ""}}) {
+    const Answer answer = Run(arguments);
+    EXPECT_EQ(answer.code, 2) << testing::PrintToString(arguments);
+    EXPECT_EQ(answer.out, "") << testing::PrintToString(arguments);
+    EXPECT_THAT(answer.err, HasSubstr("give a value, or leave the option out"));
+  }
+}
+
 TEST_F(CliTest, RefusedJobShowsItsViolationsAndExitsTwo) {
   helx::v1::Job job;
   job.set_phase(helx::v1::FAILED);
@@ -260,7 +297,7 @@ TEST_F(CliTest, ShowPrintsTheWholeBundleOffline) {
   ASSERT_EQ(answer.code, 0) << answer.err;
   for (const char* text :
        {"corstone-300 (cortex-m55)", "builtin 0.1.0", "arm-none-eabi-gcc 12.2.1 (15:12.2.rel1-1)",
-        "qemu-system-arm 7.2.22 (mps3-an547 icount shift=5)", "1,234,567", "50,000", "not reported",
+        "qemu-system-arm 7.2.22 (mps3-an547 icount shift=5)", "1,234,567", "1,640", "616",
         "scores  int8[1, 4]", "10, -3, 127, 5", "0.5, -1", "top 2: [2] 127  [0] 10",
         "top 2: [0] 0.5  [1] -1", "info: an issue to print [noted]"}) {
     EXPECT_THAT(answer.out, HasSubstr(text));
@@ -273,7 +310,7 @@ TEST_F(CliTest, ShowPrintsTheWholeBundleOffline) {
 
 TEST_F(CliTest, DamagedAndMissingBundlesExitSix) {
   WriteTestBundle(folder_.path() + "/made");
-  folder_.Write("made/tensors/input-0.bin", "\x01\x01");
+  folder_.Write("made/tensors/inputs/0/input-0.bin", "\x01\x01");
   for (const char* verb : {"show", "results verify"}) {
     std::vector<std::string> arguments = {"show"};
     if (std::string(verb) != "show") arguments = {"results", "verify"};
@@ -281,8 +318,14 @@ TEST_F(CliTest, DamagedAndMissingBundlesExitSix) {
     const Answer answer = Run(arguments);
     EXPECT_EQ(answer.code, 6) << verb;
     EXPECT_THAT(answer.err, HasSubstr("artifact_modified"));
-    EXPECT_THAT(answer.err, HasSubstr("tensors/input-0.bin"));
+    EXPECT_THAT(answer.err, HasSubstr("tensors/inputs/0/input-0.bin"));
   }
+  folder_.Write("made/manifest.json", "{\"schema\": nothing}");
+  const Answer garbled = Run({"results", "verify", folder_.path() + "/made", "--json"});
+  EXPECT_EQ(garbled.code, 6);
+  EXPECT_EQ(garbled.json()["error"]["code"], "manifest_invalid");
+  EXPECT_THAT(garbled.err, HasSubstr("at byte 13: invalid literal"));
+  EXPECT_THAT(garbled.err, Not(HasSubstr("json.exception")));
   EXPECT_EQ(Run({"results", "verify", folder_.path() + "/none"}).code, 6);
   EXPECT_EQ(Run({"show", "none"}).code, 6);
   EXPECT_EQ(Run({"status", "none"}).code, 6);

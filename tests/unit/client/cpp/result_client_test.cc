@@ -65,7 +65,7 @@ TEST_F(ResultClientTest, MissingArtifactIsNamed) {
   server_.state().blobs.clear();
   const absl::Status status = ResultClient(connection_).Fetch(result_, folder_.path() + "/kws");
   EXPECT_TRUE(absl::IsNotFound(status));
-  EXPECT_NE(status.message().find("build/image.elf"), absl::string_view::npos) << status;
+  EXPECT_NE(status.message().find("build/memory.json"), absl::string_view::npos) << status;
 }
 
 TEST_F(ResultClientTest, BundleIsFoundByThePrefixOfItsDigest) {

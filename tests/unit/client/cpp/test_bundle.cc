@@ -7,8 +7,10 @@
 
 #include "core/base/file.h"
 #include "core/base/hex.h"
+#include "core/bundle/layout.h"
 #include "core/bundle/reader.h"
 #include "core/bundle/writer.h"
+#include "tests/unit/core/bundle/test_image.h"
 
 namespace helx::client {
 namespace {
@@ -90,7 +92,7 @@ ResultDocument Result(const FrozenRequest& request, const std::string& image,
   result.model = request.model;
   result.executed = true;
   result.input_intent = "explicit";
-  result.inputs = {{{kInputSpec, "tensors/input-0.bin", Of(kInput)}}};
+  result.inputs = {{{kInputSpec, "tensors/inputs/0/input-0.bin", Of(kInput)}}};
   result.outputs = request.tensors.outputs;
   result.references = request.tensors.references;
   result.comparison = request.tensors.comparison;
@@ -98,20 +100,13 @@ ResultDocument Result(const FrozenRequest& request, const std::string& image,
   Sample sample;
   sample.instructions = Exact(1'234'567, "qemu-icount");
   sample.signatures = {Of(kScores).hash, Of(kMargin).hash};
-  sample.output_tensors = {"tensors/sample-0/output-0.bin", "tensors/sample-0/output-1.bin"};
+  sample.output_tensors = {"tensors/outputs/0/output-0.bin", "tensors/outputs/0/output-1.bin"};
   if (reference != TestReference::kNone) {
-    result.reference_paths = {{"tensors/reference-0/output-0.bin", "tensors/reference-0/output-1.bin"}};
+    result.reference_paths = {{"tensors/references/0/output-0.bin", "tensors/references/0/output-1.bin"}};
     sample.verification = Verdict(reference == TestReference::kMatching);
   }
   result.samples = {sample};
-  result.memory.rom_bytes = Exact(50'000, "elf");
-  result.memory.ram_bytes = Exact(20'000, "elf");
-  result.memory.arena_bytes = Exact(4'096, "elf");
-  result.memory.text_bytes = Exact(30'000, "elf");
-  result.memory.rodata_bytes = Exact(5'000, "elf");
-  result.memory.weight_bytes = Exact(15'000, "elf");
-  result.memory.variable_bytes = Exact(0, "elf");
-  result.memory.stack_high_water_bytes = {std::nullopt, "runner", "exact", "not reported"};
+  result.memory = TestMemory();
   return result;
 }
 
@@ -121,29 +116,29 @@ void WriteTestBundle(const std::string& folder, TestReference reference) {
   std::filesystem::create_directories(folder);
   const FrozenRequest request = Request(reference);
   const std::vector<uint8_t> compiled = Require(HexDecode(Require(request.tensors.DigestHex())));
-  const std::string image = "ELF" + std::string(compiled.begin(), compiled.end());
-  const ResultDocument result = Result(request, image, reference);
+  const std::string image =
+      TestElf(TestSections(std::string(compiled.begin(), compiled.end())));
+  ResultDocument result = Result(request, image, reference);
   BundleWriter writer(folder);
-  const auto add = [&writer](const std::string& path, const std::string& content,
-                             const char* media_type, ArtifactRole role) {
-    Require(writer.Add(path, content, media_type, role));
+  const auto add = [&writer](const std::string& path, const std::string& content) {
+    Require(writer.Add(path, content));
   };
-  const char* binary = "application/octet-stream";
+  add(kImagePath, image);
+  add(kMemoryPlanPath, TestMemoryPlan());
+  result.files = writer.ResultFiles();
   std::vector<std::string> contents = {kInput};
   if (reference != TestReference::kNone) {
     const std::string& scores = reference == TestReference::kMatching ? kScores : kOtherScores;
     contents.push_back(scores);
     contents.push_back(kMargin);
-    add("tensors/reference-0/output-0.bin", scores, binary, ArtifactRole::kEvidence);
-    add("tensors/reference-0/output-1.bin", kMargin, binary, ArtifactRole::kEvidence);
+    add("tensors/references/0/output-0.bin", scores);
+    add("tensors/references/0/output-1.bin", kMargin);
   }
-  add("request.json", Require(RequestFile(request, contents)), "application/json",
-      ArtifactRole::kCore);
-  add("result.json", Require(result.Canonical()), "application/json", ArtifactRole::kCore);
-  add("build/image.elf", image, binary, ArtifactRole::kEvidence);
-  add("tensors/input-0.bin", kInput, binary, ArtifactRole::kEvidence);
-  add("tensors/sample-0/output-0.bin", kScores, binary, ArtifactRole::kEvidence);
-  add("tensors/sample-0/output-1.bin", kMargin, binary, ArtifactRole::kEvidence);
+  add("request.json", Require(RequestFile(request, contents)));
+  add("result.json", Require(result.Canonical()));
+  add("tensors/inputs/0/input-0.bin", kInput);
+  add("tensors/outputs/0/output-0.bin", kScores);
+  add("tensors/outputs/0/output-1.bin", kMargin);
   writer.AddIssue({"noted", "info", "an issue to print", Json::object()});
   Require(writer.Finish().status());
   Require(LoadBundle(folder).status());

@@ -12,7 +12,7 @@ namespace helx::client {
 enum class TestReference { kNone, kMatching, kMismatching };
 
 // Input int8[2] = {1, -1}; outputs "scores" int8[1, 4] = {10, -3, 127, 5} and "margin" float32[2] = {0.5, -1}.
-// 1,234,567 instructions, ROM 50,000, RAM 20,000, arena 4,096, stack unavailable. The mismatching reference has 126 in
+// 1,234,567 instructions, the image and memory of tests/unit/core/bundle/test_image.h. The mismatching reference has 126 in
 // place of 127. Aborts the test program when it cannot be written.
 void WriteTestBundle(const std::string& folder, TestReference reference = TestReference::kNone);
 

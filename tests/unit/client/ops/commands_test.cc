@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "client/ops/arguments.h"
@@ -11,6 +12,7 @@
 #include "client/ops/sha256.h"
 #include "core/ops/corpus/sets.h"
 #include "core/ops/whg1.h"
+#include "tests/unit/core/ops/graph_builder.h"
 
 namespace helx::ops {
 namespace {
@@ -59,9 +61,41 @@ TEST_F(Commands, BoundsMeetsItsProfileOrNot) {
   EXPECT_EQ(BoundsCommand(claim), kMet);
   Words acc32 = claim;
   acc32.insert(acc32.end(), {"--profile", "acc32"});
+  CaptureStderr();
   EXPECT_EQ(BoundsCommand(acc32), kNotMet);
+  EXPECT_EQ(GetCapturedStderr(),
+            "wai-verify: net: value 1 (conv): part [0, 2147483648] does not meet acc32\n"
+            "wai-verify: net: value 1 (conv): acc [0, 2147483648] does not meet acc32\n");
   const Words overflow = {SetFolder("overflow_acc64"), "--capability", "wai.neural.int_conv"};
   EXPECT_EQ(BoundsCommand(overflow), kNotMet) << "refused at step 8 only: certified, not malformed";
+  BaseCase wide(Op::kRescale);
+  wide.mult = int64_t{1} << 31;
+  wide.shift = 8;
+  wide.SetRange(0, 1);
+  CaptureStderr();
+  EXPECT_EQ(BoundsCommand({Write("wide.whg1", WriteWhg1(wide.Build())), "--profile", "acc32"}),
+            kNotMet);
+  EXPECT_EQ(GetCapturedStderr(),
+            "wai-verify: wide: value 1 (rescale): rq.mult does not meet acc32\n");
+}
+
+// Of many failures the first ten and their number are told.
+TEST_F(Commands, BoundsTellsTenFailures) {
+  Graph graph;
+  Input input;
+  input.c = 1;
+  input.lo = 0;
+  input.hi = kI64Max / 2;
+  graph.inputs = {input};
+  for (int i = 0; i < 12; ++i) AddNode(&graph, Op::kClamp, {0}, LimitParams(0, kI64Max));
+  for (uint32_t i = 1; i <= 12; ++i) graph.outputs.push_back(i);
+  const std::string path = Write("many.whg1", WriteWhg1(graph));
+  CaptureStderr();
+  EXPECT_EQ(BoundsCommand({path, "--profile", "acc32"}), kNotMet);
+  const std::string text = GetCapturedStderr();
+  // The input and twelve clamps.
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 11) << text;
+  EXPECT_NE(text.find("and 3 more"), std::string::npos) << text;
 }
 
 TEST_F(Commands, BoundsChecksACertificate) {
@@ -70,9 +104,21 @@ TEST_F(Commands, BoundsChecksACertificate) {
   EXPECT_EQ(BoundsCommand({set, "--capability", "wai.neural.mlp", "--out", cert}), kMet);
   EXPECT_EQ(BoundsCommand({set, "--capability", "wai.neural.mlp", "--check", cert}), kMet);
   Write("other.json", Read("cert.json") + "\n");
+  const auto complaint = [&](const std::string& check) {
+    CaptureStderr();
+    EXPECT_EQ(BoundsCommand({set, "--capability", "wai.neural.mlp", "--check", check}), kDiffers);
+    return GetCapturedStderr();
+  };
+  EXPECT_NE(complaint(folder_ + "/other.json").find("is not canonical: "), std::string::npos);
+  std::string text = Read("cert.json");
+  text.replace(text.find("[\"y\","), 5, "[\"z\",");
+  const std::string place = std::to_string(text.find("[\"z\",") + 2);
+  EXPECT_NE(complaint(Write("other.json", text)).find("at byte " + place), std::string::npos);
+  const std::string other_set = folder_ + "/gru.json";
   EXPECT_EQ(
-      BoundsCommand({set, "--capability", "wai.neural.mlp", "--check", folder_ + "/other.json"}),
-      kDiffers);
+      BoundsCommand({SetFolder("gru_a"), "--capability", "wai.neural.gru", "--out", other_set}),
+      kMet);
+  EXPECT_NE(complaint(other_set).find("given is of set "), std::string::npos);
   // 3 precedes 1.
   const std::string overflow = SetFolder("overflow_acc64");
   EXPECT_EQ(BoundsCommand({overflow, "--capability", "wai.neural.int_conv", "--check", cert}),

@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/json_numbers.h"
+
 namespace helx {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 // Expected text: Python 3.11,
 // json.dumps({"ü": 1, "a": [True, None, -5], "Z": "\x1f\"\\\n\x7f"}, sort_keys=True,
@@ -37,6 +40,31 @@ TEST(ParseJson, RefusesWhatIsNotJson) {
                            "18446744073709551616", "{\"a\":}", "'a'"}) {
     EXPECT_EQ(ParseJson(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
   }
+}
+
+// A refusal says where and what, in words of this program's own.
+TEST(ParseJson, SaysWhatIsWrongWithoutNamingItsLibrary) {
+  const auto said = [](const char* text) { return MessageOf(ParseJson(text).status()); };
+  EXPECT_EQ(said("{\"a\": x}"), "not acceptable JSON: at byte 7: invalid literal");
+  EXPECT_EQ(said("["), "not acceptable JSON: at byte 2: unexpected end of input");
+  EXPECT_EQ(said("\"; ] - : \x01\""),
+            "not acceptable JSON: at byte 10: invalid string: control character U+0001 (SOH) must "
+            "be escaped to \\u0001");
+  EXPECT_EQ(said("[1e400]"),
+            "not acceptable JSON: at byte 6: the number 1e400 is larger than a double can hold");
+  for (const char* text : {"", "{", "{} {}", "[1,]", "// x\n1", "NaN", "01", "\"\xff\"", "{\"a\":}",
+                           "1e999", "[1 2]", "{1:2}", "\"\\q\"", "-"}) {
+    EXPECT_THAT(said(text), Not(HasSubstr("exception"))) << text;
+    EXPECT_THAT(said(text), Not(HasSubstr("parse error"))) << text;
+  }
+}
+
+TEST(ParseJsonWithWideIntegers, KeepsTheirDigits) {
+  const auto value = ParseJsonWithWideIntegers("[18446744073709551616, 18446744073709551615, 1e3]");
+  ASSERT_TRUE(value.ok()) << value.status();
+  EXPECT_EQ((*value)[0], "18446744073709551616");
+  EXPECT_EQ((*value)[1], UINT64_MAX);
+  EXPECT_EQ((*value)[2], 1000.0);
 }
 
 TEST(ParseJson, LimitsDepth) {

@@ -8,7 +8,9 @@
 
 #include "core/base/hex.h"
 #include "core/base/sha256.h"
+#include "core/bundle/layout.h"
 #include "core/bundle/request_file.h"
+#include "tests/unit/core/bundle/test_image.h"
 
 namespace helx {
 namespace {
@@ -32,14 +34,7 @@ void CopyHead(const FrozenRequest& request, ResultDocument* result) {
   result->outputs = request.tensors.outputs;
   result->references = request.tensors.references;
   result->comparison = request.tensors.comparison;
-  for (Metric MemoryFigures::*member :
-       {&MemoryFigures::rom_bytes, &MemoryFigures::text_bytes, &MemoryFigures::rodata_bytes,
-        &MemoryFigures::weight_bytes, &MemoryFigures::ram_bytes, &MemoryFigures::arena_bytes,
-        &MemoryFigures::variable_bytes}) {
-    result->memory.*member = Exact(1024, "elf");
-  }
-  result->memory.stack_high_water_bytes = {std::nullopt, "runner", "exact",
-                                           "the stack was not painted"};
+  result->memory = TestMemory();
 }
 
 FrozenRequest ExampleRequest(bool explicit_policy) {
@@ -90,13 +85,24 @@ Verification Verdict(int64_t reference, bool score_matches) {
 void BundleParts::Rebind() {
   const std::string digest = *request.tensors.DigestHex();
   const auto raw = *HexDecode(digest);
-  files[image_path] =
-      "\x7f"
-      "ELF code and constants " +
-      std::string(raw.begin(), raw.end()) + " end";
-  result.image_sha256 = Sha256Hex(files[image_path]);
   result.tensor_request_digest = digest;
   result.request_identity = *request.Identity();
+  files[kMemoryPlanPath] = TestMemoryPlan();
+  SetImage(TestElf(TestSections(std::string(raw.begin(), raw.end()))));
+}
+
+void BundleParts::SetImage(const std::string& elf) {
+  files[kImagePath] = elf;
+  result.image_sha256 = Sha256Hex(elf);
+  NameFiles();
+}
+
+void BundleParts::NameFiles() {
+  result.files.clear();
+  const Manifest manifest = ManifestOf(files);
+  for (const Artifact* artifact : FilesOfResult(manifest)) {
+    result.files.push_back({artifact->path, artifact->digest});
+  }
 }
 
 BundleParts ExampleParts() {
@@ -114,29 +120,29 @@ BundleParts ExampleParts() {
   }
   CopyHead(parts.request, &parts.result);
   const auto& inputs = parts.request.tensors.input_sets[0];
-  parts.result.inputs = {{{inputs[0].spec, "tensors/input-0.bin", inputs[0].digest},
-                          {inputs[1].spec, "tensors/input-1.bin", inputs[1].digest}}};
-  parts.files["tensors/input-0.bin"] = in;
-  parts.files["tensors/input-1.bin"] = flag;
+  parts.result.inputs = {{{inputs[0].spec, "tensors/inputs/0/input-0.bin", inputs[0].digest},
+                          {inputs[1].spec, "tensors/inputs/0/input-1.bin", inputs[1].digest}}};
+  parts.files["tensors/inputs/0/input-0.bin"] = in;
+  parts.files["tensors/inputs/0/input-1.bin"] = flag;
   for (int i = 0; i < 2; ++i) {
     const std::string n = std::to_string(i);
     const std::string& score = i == 0 ? kHalf : kThreeQuarters;
-    parts.files["tensors/reference-" + n + "-output-0.bin"] = out_reference;
-    parts.files["tensors/reference-" + n + "-output-1.bin"] = kHalf;
-    parts.files["tensors/sample-" + n + "-output-0.bin"] = out;
-    parts.files["tensors/sample-" + n + "-output-1.bin"] = score;
+    parts.files["tensors/references/" + n + "/output-0.bin"] = out_reference;
+    parts.files["tensors/references/" + n + "/output-1.bin"] = kHalf;
+    parts.files["tensors/outputs/" + n + "/output-0.bin"] = out;
+    parts.files["tensors/outputs/" + n + "/output-1.bin"] = score;
     parts.result.reference_paths.push_back(
-        {"tensors/reference-" + n + "-output-0.bin", "tensors/reference-" + n + "-output-1.bin"});
+        {"tensors/references/" + n + "/output-0.bin", "tensors/references/" + n + "/output-1.bin"});
     Sample sample;
     sample.index = i;
     sample.instructions = Exact(123456, "qemu-icount");
     sample.signatures = {Sha256Hex(out), Sha256Hex(score)};
-    sample.output_tensors = {"tensors/sample-" + n + "-output-0.bin",
-                             "tensors/sample-" + n + "-output-1.bin"};
+    sample.output_tensors = {"tensors/outputs/" + n + "/output-0.bin",
+                             "tensors/outputs/" + n + "/output-1.bin"};
     sample.verification = Verdict(i, i == 0);
     parts.result.samples.push_back(sample);
   }
-  parts.files["build/memory.json"] = "{}";
+  parts.files["build/src/model.c"] = "int model;\n";
   parts.files["logs/run.log"] = "boot\n";
   parts.files["timing.json"] = "{\"wall_us\":1}";
   parts.Rebind();
@@ -146,13 +152,30 @@ BundleParts ExampleParts() {
 BundleParts PlainParts() {
   BundleParts parts;
   parts.request = ExampleRequest(false);
+  parts.request.probe = true;
   CopyHead(parts.request, &parts.result);
   for (int i = 0; i < 2; ++i) {
     Sample sample;
     sample.index = i;
-    sample.instructions = {std::nullopt, "fvp", "estimate", "this target counts no instructions"};
+    sample.instructions = {std::nullopt, "qemu-icount", "exact", "it reports between operators"};
     sample.signatures = {Sha256Hex(std::string_view("abcd")), Sha256Hex(kHalf)};
     parts.result.samples.push_back(sample);
+  }
+  parts.Rebind();
+  return parts;
+}
+
+BundleParts SequenceParts() {
+  BundleParts parts = ExampleParts();
+  auto& sets = parts.request.tensors.input_sets;
+  sets.push_back(sets[0]);
+  parts.request.acquisition = {0, 2, "carry", true};
+  parts.result.acquisition = parts.request.acquisition;
+  auto& retained = parts.result.inputs.emplace_back(parts.result.inputs[0]);
+  for (size_t i = 0; i < retained.size(); ++i) {
+    const std::string bytes = parts.files[retained[i].path];
+    retained[i].path = InputPath(1, i);
+    parts.files[retained[i].path] = bytes;
   }
   parts.Rebind();
   return parts;
@@ -168,12 +191,10 @@ std::map<std::string, std::string> BundleFiles(const BundleParts& parts) {
 Manifest ManifestOf(const std::map<std::string, std::string>& files) {
   Manifest manifest;
   for (const auto& [path, content] : files) {
-    const bool diagnostic = path == "timing.json" || path.starts_with("logs/");
-    const bool evidence = path.starts_with("tensors/");
-    manifest.artifacts.push_back({path, "application/octet-stream", DigestOf(content),
-                                  diagnostic ? ArtifactRole::kDiagnostic
-                                  : evidence ? ArtifactRole::kEvidence
-                                             : ArtifactRole::kCore});
+    const auto kind = KindOfFile(path);
+    const FileKind file = kind.value_or(FileKind{"text/plain", ArtifactRole::kEvidence});
+    manifest.artifacts.push_back(
+        {path, std::string(file.media_type), DigestOf(content), file.role});
   }
   return manifest;
 }

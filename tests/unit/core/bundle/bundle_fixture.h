@@ -22,17 +22,23 @@ struct BundleParts {
   ResultDocument result;
   std::map<std::string, std::string>
       files;  // everything but request.json, result.json and manifest.json
-  std::string image_path = "build/image.elf";
 
   // Recomputes what follows from the request: identity, compiled and reported digests, the image
-  // and its hash.
+  // (of TestSections) and its hash, and what the result says of its files.
   void Rebind();
+  // Makes this the image, and the result say so.
+  void SetImage(const std::string& elf);
+  // Makes the result name the files as they are.
+  void NameFiles();
 };
 
 BundleParts ExampleParts();
 
-// The parts of a run with the default policy: implicit zeros, signatures only, no reference.
+// The parts of a diagnostic run with the default policy: no counts, implicit zeros, signatures only, no reference.
 BundleParts PlainParts();
+
+// ExampleParts with an input set per sample; both hold the same bytes.
+BundleParts SequenceParts();
 
 // The content of every file but manifest.json.
 std::map<std::string, std::string> BundleFiles(const BundleParts& parts);

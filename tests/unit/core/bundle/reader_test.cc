@@ -34,9 +34,11 @@ TEST(LoadBundle, AcceptsABuildWithoutARun) {
   BundleParts parts = ExampleParts();
   parts.result.executed = false;
   parts.result.samples.clear();
+  parts.result.memory.stack_high_water_bytes = {std::nullopt, "runner", "exact",
+                                                "the image was not executed"};
   for (int i = 0; i < 2; ++i) {
     for (int k = 0; k < 2; ++k) {
-      parts.files.erase("tensors/sample-" + std::to_string(i) + "-output-" + std::to_string(k) +
+      parts.files.erase("tensors/outputs/" + std::to_string(i) + "/output-" + std::to_string(k) +
                         ".bin");
     }
   }
@@ -45,15 +47,30 @@ TEST(LoadBundle, AcceptsABuildWithoutARun) {
   EXPECT_EQ(bundle->result.inputs[0].size(), 2u) << "a build's result carries the inputs";
 }
 
-TEST(LoadBundle, AcceptsAnInputSequence) {
+TEST(LoadBundle, AcceptsADiagnosticRun) {
   BundleParts parts = ExampleParts();
-  auto& sets = parts.request.tensors.input_sets;
-  sets.push_back(sets[0]);
-  parts.request.acquisition = {0, 2, "carry", true};
-  parts.result.acquisition = parts.request.acquisition;
-  parts.result.inputs.push_back(parts.result.inputs[0]);
+  parts.request.probe = true;
+  for (Sample& sample : parts.result.samples) {
+    sample.instructions = {std::nullopt, "qemu-icount", "exact", "it reports between operators"};
+  }
+  parts.files["layers/op000-out0.bin"] = "\x05\x06\x07\x08";
   parts.Rebind();
   const auto bundle = LoadBundle(WriteFolder(parts));
+  EXPECT_TRUE(bundle.ok()) << bundle.status();
+}
+
+// A warning degrades a bundle, which can still be read; whoever made it says why.
+TEST(LoadBundle, AcceptsADegradedRun) {
+  const auto files = BundleFiles(ExampleParts());
+  Manifest manifest = ManifestOf(files);
+  manifest.issues = {{"slow_disk", "warning", "writing took 40 s", Json::object()}};
+  manifest.validity = "degraded";
+  const auto bundle = LoadBundle(WriteFolder(files, *manifest.Canonical()));
+  EXPECT_TRUE(bundle.ok()) << bundle.status();
+}
+
+TEST(LoadBundle, AcceptsAnInputSequence) {
+  const auto bundle = LoadBundle(WriteFolder(SequenceParts()));
   ASSERT_TRUE(bundle.ok()) << bundle.status();
   EXPECT_FALSE(BundleInputIdentity(*bundle)->value.has_value());
   EXPECT_TRUE(BundleInputIdentity(*bundle)->sequence_value.has_value());
@@ -74,6 +91,12 @@ TEST(LoadBundle, SaysWhenThereIsNoBundle) {
   const std::string folder = WriteFolder({}, "");
   std::filesystem::remove(folder + "/manifest.json");
   EXPECT_EQ(ErrorCodeOf(LoadBundle(folder).status()), "manifest_missing");
+  for (const char* inside : {"", "/file"}) {
+    std::filesystem::create_directories(folder + "/manifest.json" + inside);
+    const absl::Status status = LoadBundle(folder).status();
+    EXPECT_EQ(ErrorCodeOf(status), "special_file");
+    EXPECT_THAT(MessageOf(status), testing::HasSubstr("manifest.json is a folder"));
+  }
 }
 
 TEST(BundleWriter, LeavesALoadableBundle) {
@@ -82,15 +105,13 @@ TEST(BundleWriter, LeavesALoadableBundle) {
   std::filesystem::remove(folder + "/manifest.json");
   BundleWriter writer(folder);
   for (const auto& [path, content] : BundleFiles(parts)) {
-    const bool diagnostic = path == "timing.json" || path == "logs/run.log";
-    ASSERT_TRUE(writer
-                    .Add(path, content, "application/octet-stream",
-                         diagnostic ? ArtifactRole::kDiagnostic : ArtifactRole::kCore)
-                    .ok());
+    ASSERT_TRUE(writer.Add(path, content).ok()) << path;
   }
-  EXPECT_FALSE(writer.Add("result.json", "x", "", ArtifactRole::kCore).ok());
-  EXPECT_FALSE(writer.Add("../x", "x", "", ArtifactRole::kCore).ok());
-  EXPECT_FALSE(writer.Add("manifest.json", "x", "", ArtifactRole::kCore).ok());
+  EXPECT_FALSE(writer.Add("result.json", "x").ok());
+  EXPECT_FALSE(writer.Add("../x", "x").ok());
+  EXPECT_FALSE(writer.Add("manifest.json", "x").ok());
+  EXPECT_FALSE(writer.Add("notes.txt", "x").ok());
+  EXPECT_EQ(writer.ResultFiles(), parts.result.files);
   EXPECT_EQ(ErrorCodeOf(LoadBundle(folder).status()), "manifest_missing") << "it comes last";
   ASSERT_TRUE(writer.Finish().ok());
   const auto bundle = LoadBundle(folder);

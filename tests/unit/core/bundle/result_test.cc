@@ -20,11 +20,11 @@ TEST(ResultDocument, MembersOfTheContract) {
   const Json value = ExampleParts().result.ToJson();
   EXPECT_EQ(value["schema"], "helx.result/4");
   EXPECT_EQ(value["tensors"]["input_intent"], "explicit");
-  EXPECT_EQ(value["tensors"]["inputs"][0]["path"], "tensors/input-0.bin");
+  EXPECT_EQ(value["tensors"]["inputs"][0]["path"], "tensors/inputs/0/input-0.bin");
   EXPECT_EQ(value["tensors"]["policy"]["per_tensor"][0]["absolute"], "1");
   const Json& sample = value["measurements"]["samples"][1];
   EXPECT_EQ(sample["instructions"]["value"], 123456);
-  EXPECT_EQ(sample["output_tensors"][0], "tensors/sample-1-output-0.bin");
+  EXPECT_EQ(sample["output_tensors"][0], "tensors/outputs/1/output-0.bin");
   EXPECT_EQ(sample["verification"]["matched"], false);
   EXPECT_EQ(sample["verification"]["tensors"][1]["first_difference"]["actual"], "0.75");
   const Json plain = PlainParts().result.ToJson();

@@ -82,9 +82,8 @@ TEST(CApi, ErrorsCarryCodeAndMessage) {
 // The specification's example preimage; its digest by sha256sum.
 TEST(CApi, IdentifiesInputs) {
   Answer answer;
-  const std::string sets =
-      R"([[{"dtype":"int8","index":0,"name":"input","shape":[2],"sha256":")" +
-      Sha256Hex(std::string_view("\x01\x02")) + R"("}]])";
+  const std::string sets = R"([[{"dtype":"int8","index":0,"name":"input","shape":[2],"sha256":")" +
+                           Sha256Hex(std::string_view("\x01\x02")) + R"("}]])";
   ASSERT_EQ(helx_input_identity(Bytes(sets), answer.out()), 0) << answer.text();
   const std::string preimage =
       R"({"inputs":[{"dtype":"int8","index":0,"name":"input","sha256":")" +
@@ -125,9 +124,9 @@ TEST(CApi, ParsesAndSavesExperiments) {
       R"("name":"input","dtype":"int8","shape":[2],"file":"capi_x.bin"}]}}}})";
   helx_experiment* experiment = nullptr;
   Answer parsed, described, saved, bytes, document, missing;
-  ASSERT_EQ(helx_experiment_parse(Bytes(json), Bytes("e.json"), Bytes(folder), &experiment,
-                                  parsed.out()),
-            0)
+  ASSERT_EQ(
+      helx_experiment_parse(Bytes(json), Bytes("e.json"), Bytes(folder), &experiment, parsed.out()),
+      0)
       << parsed.text();
   ASSERT_EQ(helx_experiment_describe(experiment, described.out()), 0);
   const Json job = described.json()["jobs"][0];
@@ -148,8 +147,8 @@ TEST(CApi, ParsesAndSavesExperiments) {
   helx_experiment_free(experiment);
 
   Answer refused;
-  EXPECT_EQ(helx_experiment_parse(Bytes("name: kws\n"), Bytes("e.yaml"), Bytes(folder),
-                                  &experiment, refused.out()),
+  EXPECT_EQ(helx_experiment_parse(Bytes("name: kws\n"), Bytes("e.yaml"), Bytes(folder), &experiment,
+                                  refused.out()),
             3);
   EXPECT_EQ(refused.code(), "missing_key");
   EXPECT_EQ(experiment, nullptr);
@@ -176,8 +175,8 @@ TEST(CApi, OpensVerifiesAndExportsBundles) {
   ASSERT_EQ(helx_bundle_export(bundle, exported.out()), 0);
   EXPECT_EQ(exported.json(), observed.json());
 
-  const Json specs = Json::array({SpecToJson(parts.request.tensors.outputs[0]),
-                                  SpecToJson(parts.request.tensors.outputs[1])});
+  const Json specs = Json::array(
+      {SpecToJson(parts.request.tensors.outputs[0]), SpecToJson(parts.request.tensors.outputs[1])});
   const std::string half("\0\0\0\x3f", 4);
   const helx_bytes references[] = {Bytes("\x05\x06\x07\x09"), Bytes(half)};
   // Sample 0's last byte differs by one, which zero tolerance refuses and an override of 1 allows.
@@ -185,6 +184,23 @@ TEST(CApi, OpensVerifiesAndExportsBundles) {
     return helx_bundle_verify(bundle, sample, Bytes(specs.dump()), references, count, Bytes(policy),
                               answer->out());
   };
+  // 2^64 + 1 is beyond 64 bits, and a tolerance like any other; the core's rule decides.
+  for (const auto& [number, code] :
+       {std::pair<std::string, std::string>{"18446744073709551617", ""},
+        {"\"18446744073709551617\"", ""},
+        {"1e300", ""},
+        {"1e400", "not_finite"},
+        {"1" + std::string(400, '0'), "not_finite"},
+        {"-18446744073709551617", "negative_number"},
+        {"\"nan\"", "not_finite"},
+        {"\"one\"", "not_a_number"},
+        {"true", "not_a_number"}}) {
+    Answer answer;
+    const std::string policy = R"({"default":{"absolute":)" + number + "}}";
+    EXPECT_EQ(verify(0, 2, policy.c_str(), &answer), code.empty() ? 0 : 3) << number;
+    EXPECT_EQ(code.empty() ? "" : answer.code(), code) << answer.text();
+    EXPECT_EQ(answer.json().value("matched", false), code.empty()) << number;
+  }
   Answer strict, tolerant, count, sample;
   ASSERT_EQ(verify(0, 2, "{}", &strict), 0) << strict.text();
   EXPECT_EQ(strict.json()["matched"], false);
@@ -195,7 +211,7 @@ TEST(CApi, OpensVerifiesAndExportsBundles) {
   EXPECT_EQ(verify(2, 2, "{}", &sample), 5);
   helx_bundle_free(bundle);
 
-  std::filesystem::resize_file(folder + "/tensors/input-0.bin", 3);
+  std::filesystem::resize_file(folder + "/tensors/inputs/0/input-0.bin", 3);
   Answer tampered;
   EXPECT_EQ(helx_bundle_open(Bytes(folder), &bundle, tampered.out()), 15);
   EXPECT_EQ(tampered.code(), "artifact_size");
@@ -203,6 +219,23 @@ TEST(CApi, OpensVerifiesAndExportsBundles) {
   helx_bundle_free(nullptr);
   Answer null;
   EXPECT_EQ(helx_bundle_view(nullptr, null.out()), 3);
+}
+
+TEST(CApi, OneRuleForTolerances) {
+  const auto number = [](const std::string& text) {
+    Answer answer;
+    return helx_tolerance_number(Bytes(text), answer.out()) == 0 ? answer.json().get<std::string>()
+                                                                 : answer.code();
+  };
+  EXPECT_EQ(number("18446744073709551617"), "18446744073709551616");
+  EXPECT_EQ(number("0.1000"), "0.1");
+  EXPECT_EQ(number("-0.0"), "0");
+  EXPECT_EQ(number("1e-400"), "not_finite");
+  EXPECT_EQ(number("1" + std::string(400, '0')), "not_finite");
+  EXPECT_EQ(number("inf"), "not_finite");
+  EXPECT_EQ(number("-1"), "negative_number");
+  EXPECT_EQ(number(""), "not_a_number");
+  EXPECT_EQ(number("0x1p3"), "not_a_number");
 }
 
 // Nothing but the C functions is visible, so that C++ and Python may load different builds of it.
@@ -218,7 +251,7 @@ TEST(CApi, ExportsOnlyItsFunctions) {
     ++functions;
   }
   EXPECT_EQ(pclose(nm), 0);
-  EXPECT_EQ(functions, 22);
+  EXPECT_EQ(functions, 23);
 }
 
 TEST(CApi, ReadsTheInterfaceOfARealModel) {

@@ -88,6 +88,16 @@ TEST(Document, FullPolicy) {
   EXPECT_TRUE(policy.comparison.nan_match_both);
 }
 
+// A tolerance stands for the double nearest to it: 2^64 + 1 for 2^64, 2^53 + 1 for 2^53.
+TEST(Document, TolerancesOfAnyLength) {
+  const auto experiment =
+      Parse(WithPolicy("      comparison: {default: {absolute: 18446744073709551617, relative: "
+                       "9007199254740993}}\n"));
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  EXPECT_EQ(experiment->jobs[0].tensor_io->comparison.default_tolerance,
+            (ToleranceText{"18446744073709551616", "9007199254740992"}));
+}
+
 TEST(Document, RunsMergeMappingsAndReplaceTensorIoWhole) {
   const auto experiment =
       Parse(std::string(kHead) +
@@ -119,7 +129,8 @@ TEST(Document, PlacementsMergePartByPart) {
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   EXPECT_EQ(experiment->jobs[0].placement, (PlacementEntry{"", "DDR", "SRAM"}));
   EXPECT_EQ(experiment->jobs[1].placement, (PlacementEntry{"", "DDR", "DTCM"}));
-  EXPECT_EQ(CodeOf(std::string(kHead) + "defaults: {placement: {arena: \"D TCM\"}}\n"), "not_allowed");
+  EXPECT_EQ(CodeOf(std::string(kHead) + "defaults: {placement: {arena: \"D TCM\"}}\n"),
+            "not_allowed");
   EXPECT_EQ(CodeOf(std::string(kHead) + "defaults: {placement: {scratch: DTCM}}\n"), "unknown_key");
 }
 
@@ -273,6 +284,13 @@ INSTANTIATE_TEST_SUITE_P(
              "not_finite", "comparison.default.relative"},
         Case{"InfiniteTolerance", WithPolicy("      comparison: {default: {relative: 1e999}}\n"),
              "not_finite", "comparison.default.relative"},
+        Case{
+            "HugeTolerance",
+            WithPolicy("      comparison: {default: {absolute: 1" + std::string(400, '0') + "}}\n"),
+            "not_finite", "which a double cannot hold"},
+        Case{"EmptySequence",
+             WithPolicy("      input_sequence: []\n", "  samples: 1\n  state: carry\n"),
+             "empty_list", "input_sequence: found no input set; give one per sample"},
         Case{"DuplicateOutput",
              WithPolicy("      comparison: {per_tensor: [{output: 0}, {output: 0}]}\n"),
              "duplicate_output", "per_tensor[1].output"},

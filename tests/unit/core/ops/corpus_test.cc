@@ -5,7 +5,9 @@
 
 #include "client/ops/files.h"
 #include "client/ops/sha256.h"
+#include "core/ops/base64.h"
 #include "core/ops/corpus/vectors.h"
+#include "tests/unit/core/ops/graph_builder.h"
 
 namespace helx::ops {
 namespace {
@@ -96,6 +98,35 @@ TEST(Vectors, IntegersBeyondI64AreRefusedAtRunStep1) {
   EXPECT_EQ(recomputed->line.find("\"out\""), std::string::npos) << "both decodes are refused";
 }
 
+TEST(Vectors, AGraphThatWouldFillTheMemoryIsDeclined) {
+  // 45 pads of 255 on each side make 22951 x 22951 elements of one.
+  Graph graph;
+  graph.max_elems = 0x7FFFFFFF;
+  Input input;
+  input.c = 1;
+  input.lo = 0;
+  input.hi = 1;
+  graph.inputs = {input};
+  Params pad;
+  pad.pt = pad.pb = pad.pl = pad.pr = 255;
+  uint32_t last = 0;
+  for (int i = 0; i < 45; ++i) last = AddNode(&graph, Op::kPad, {last}, pad);
+  graph.outputs = {last};
+  const std::string one = "[{\"data\":[1],\"shape\":[1,1,1]}]";
+  const std::string line = "{\"decodes\":[{\"expect\":{\"refuse\":\"shape\"},\"in\":" + one +
+                           "}],\"graph\":\"" + Base64Encode(WriteWhg1(graph)) +
+                           "\",\"id\":\"pad/x/00\",\"load\":\"ok\",\"profiles\":[]}\n";
+  std::string error;
+  EXPECT_FALSE(RecomputeLine(VectorKind::kGraph, "f", line, &error).has_value());
+  EXPECT_EQ(error.find("pad/x/00: a decode of "), 0u) << error;
+  const Result<PlannedGraph> loaded = LoadWhg1(WriteWhg1(graph));
+  ASSERT_TRUE(loaded.ok());
+  Instance instance(&loaded.value());
+  std::string outcome;
+  EXPECT_FALSE(DecodeLine(&instance, one + "\n", &outcome, &error));
+  EXPECT_NE(error.find("larger than the 134217728 that are evaluated"), std::string::npos) << error;
+}
+
 TEST(Vectors, HostileLinesAreNamedErrors) {
   for (const std::string line :
        {"", "\n", "{}\n", "[]\n",
@@ -103,12 +134,48 @@ TEST(Vectors, HostileLinesAreNamedErrors) {
         "\"profiles\":[]}\n",
         "{\"decodes\":[{}],\"graph\":\"\",\"id\":\"a\",\"load\":\"ok\",\"profiles\":[]}\n",
         "{\"decodes\":[],\"graph\":\"A\",\"id\":\"a\",\"load\":\"ok\",\"profiles\":[]}\n",
-        "{\"decodes\":[],\"graph\":1,\"id\":\"a\",\"load\":\"ok\",\"profiles\":[]}\n"}) {
+        "{\"decodes\":[],\"graph\":1,\"id\":\"a\",\"load\":\"ok\",\"profiles\":[]}\n",
+        "{\"decodes\":[{\"expect\":{},\"in\":{}}],\"graph\":\"\",\"id\":\"a\",\"load\":\"ok\","
+        "\"profiles\":[]}\n",
+        "{\"decodes\":[{\"expect\":{},\"in\":[{\"data\":[true],\"shape\":[1]}]}],\"graph\":\"\","
+        "\"id\":\"a\",\"load\":\"ok\",\"profiles\":[]}\n",
+        "{\"decodes\":[],\"decodes\":[],\"graph\":\"\",\"id\":\"a\",\"load\":\"ok\",\"profiles\":[]"
+        "}\n",
+        "{\"expect\":{},\"id\":\"a\",\"in\":{},\"modes\":[],\"op\":\"conv\",\"profiles\":[]}\n",
+        "{\"expect\":{},\"id\":7,\"in\":{},\"modes\":[],\"op\":\"dequant\",\"profiles\":[]}\n",
+        "\xFF\n", "{\"id\":1e9}\n", "-0\n"}) {
     std::string error;
     EXPECT_FALSE(RecomputeLine(VectorKind::kGraph, "f", line, &error).has_value()) << line;
     EXPECT_FALSE(error.empty());
     EXPECT_FALSE(RecomputeLine(VectorKind::kStage, "f", line, &error).has_value()) << line;
   }
+  std::string error;
+  const std::string deep = std::string(1 << 20, '[') + "\n";
+  EXPECT_FALSE(RecomputeLine(VectorKind::kGraph, "f", deep, &error).has_value());
+  EXPECT_NE(error.find("nesting"), std::string::npos) << error;
+}
+
+// What a line's values may be is the operators' to refuse, however large or wrong they are.
+TEST(Vectors, HostileValuesAreTheOperatorsToRefuse) {
+  const auto stage = [](const std::string& op, const std::string& in) {
+    std::string error;
+    const auto line = RecomputeLine(VectorKind::kStage, "f",
+                                    "{\"expect\":{},\"id\":\"a\",\"in\":" + in +
+                                        ",\"modes\":[],\"op\":\"" + op + "\",\"profiles\":[]}\n",
+                                    &error);
+    EXPECT_TRUE(line.has_value()) << error;
+    return line ? line->line.substr(0, line->line.find(",\"id\"")) : "";
+  };
+  const std::string huge(100000, '9');
+  EXPECT_EQ(stage("scale_index", "{\"t\":[],\"v\":[" + huge + "]}"),
+            "{\"expect\":{\"at\":-1,\"refuse\":\"symbol\"}");
+  EXPECT_EQ(stage("scale_index", "{\"t\":[" + huge + "],\"v\":[0]}"),
+            "{\"expect\":{\"at\":-1,\"refuse\":\"tables\"}");
+  EXPECT_EQ(stage("pred_delta",
+                  "{\"hi\":1,\"layout\":\"planar\",\"lo\":0,\"res\":[],\"shape\":"
+                  "[65535,65535,65535]}"),
+            "{\"expect\":{\"at\":-1,\"refuse\":\"shape\"}");
+  EXPECT_EQ(stage("mans_decode", "[]"), "{\"expect\":{\"at\":-1,\"refuse\":\"shape\"}");
 }
 
 TEST(Vectors, KindsOfFiles) {

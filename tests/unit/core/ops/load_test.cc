@@ -41,7 +41,8 @@ TEST(LoadStep1, CountsAndReservedBytes) {
            {24, 1ull << 31, 8},  // max_elems
            {24, 1ull << 63, 8},
            {32, 0xFFFFFFFF, 4},  // params_len that passes the file
-           {36, 153, 4}}) {      // file_len
+           {36, 153, 4},         // file_len
+           {39, 1, 1}}) {
     EXPECT_EQ(LoadOutcome(Patched(Base(), at, value, width)), "header") << at << " " << value;
   }
   EXPECT_EQ(LoadOutcome(Patched(Base(), 24, (1ull << 31) - 1, 8)), "ok");
@@ -52,6 +53,37 @@ TEST(LoadStep1, CountsAndReservedBytes) {
   for (size_t length = 0; length < 154; ++length) {
     EXPECT_EQ(LoadOutcome(Base().substr(0, length)), "header") << length;
   }
+}
+
+// Files that are right in all but one count, whose tables are as long as the count says.
+TEST(LoadStep1, CountsOfWholeTables) {
+  const auto inputs = [](size_t count) {
+    Graph graph = BaseCase(Op::kRescale).Build();
+    graph.inputs.resize(count, graph.inputs[0]);
+    graph.outputs = {static_cast<uint32_t>(count)};
+    return LoadOutcome(graph);
+  };
+  EXPECT_EQ(inputs(256), "ok");
+  EXPECT_EQ(inputs(257), "header");
+  const auto outputs = [](size_t count) {
+    Graph graph = BaseCase(Op::kRescale).Build();
+    graph.outputs.resize(count, graph.outputs[0]);
+    return LoadOutcome(graph);
+  };
+  EXPECT_EQ(outputs(0), "header");
+  EXPECT_EQ(outputs(256), "ok");
+  EXPECT_EQ(outputs(257), "header");
+  // Each adds the one before it to the input: 65536 of them take x in [0, 1] to at most 65537.
+  const auto nodes = [](uint32_t count) {
+    Graph graph;
+    graph.inputs = {FixedInput({1, 1, 1}, 0, 1)};
+    for (uint32_t i = 0; i < count; ++i) AddNode(&graph, Op::kAdd, {i, 0}, {});
+    graph.outputs = {count};
+    return LoadOutcome(graph);
+  };
+  EXPECT_EQ(nodes(0), "header");
+  EXPECT_EQ(nodes(65536), "ok");
+  EXPECT_EQ(nodes(65537), "header");
 }
 
 TEST(LoadStep1, PrecedesTheChecksums) {
@@ -257,6 +289,12 @@ TEST(LoadStep5, MultipliersExceptTheLeast) {
     base.mult = base.m = -kI64Max;
     EXPECT_EQ(LoadOutcome(base.Build()), "ok") << OpName(op);
   }
+}
+
+TEST(LoadStep5, LeakyTakesEveryU32) {
+  BaseCase base(Op::kLeaky);
+  base.p.a = 0xFFFFFFFF;
+  EXPECT_EQ(LoadOutcome(base.Build()), "ok");
 }
 
 TEST(LoadStep5, EpsilonIsNotZero) {

@@ -251,6 +251,27 @@ TEST(IntMlp, Refusals) {
   EXPECT_EQ(mlp("\"out\":null", "\"out\":{\"hi\":9999,\"lo\":-9999}"), "ok");
 }
 
+// Where a layer is at fault the refusal says so, and does not leave it to the graph's own checks.
+TEST(IntMlp, TheLayerAtFaultIsNamed) {
+  const std::string member =
+      "{\"form\":\"int_mlp\",\"in\":{\"c\":1,\"fixed\":1,\"h_cap\":1,\"hi\":1,\"lo\":0,\"w_cap\":1}"
+      ","
+      "\"layers\":[{\"act\":null,\"bias\":[],\"cout\":0,\"mult\":[1],\"rnd\":0,\"shift\":[0],\"w\":"
+      "[]}"
+      "],\"max_elems\":4096,\"out\":null,\"pin\":\"\"}\n";
+  EXPECT_EQ(Lower(*FindLowering("int_mlp/1"), {{"net.whm", member}}, {}).refusal().Text(),
+            "limit: net.whm: layer 0: a parameter is out of range");
+}
+
+TEST(Lowering, OfTwoFaultsOfOneCodeTheFirstMembersIsNamed) {
+  CorpusSet set = SetNamed("hyper_a");
+  for (Member& member : set.members) member.bytes = "{}\n";
+  const auto roles = Lower(*set.lowering, set.members, set.fields);
+  ASSERT_FALSE(roles.ok());
+  EXPECT_EQ(roles.refusal().code, Code::kForm);
+  EXPECT_EQ(roles.refusal().detail.substr(0, 8), "h_s.whm:") << roles.refusal().detail;
+}
+
 TEST(Lowering, AFileOfFourGibibytesHasNoForm) {
   // 2^26 weights of a conv are 2^28 bytes: sixteen layers pass 2^32 - 1. The check is on sizes.
   Graph graph = BaseCase(Op::kRescale).Build();

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "core/ops/phase_form.h"
+#include "core/ops/simd.h"
 #include "tests/unit/core/ops/graph_builder.h"
 
 namespace helx::ops {
@@ -133,6 +134,114 @@ TEST(Run, ConvolutionsEqualTheFormula) {
   EXPECT_GT(checked, 300);
 }
 
+// Kernels of one element with a pad on one side alone: what need not be laid out as planes may not
+// be taken for it.
+TEST(Run, PointwiseConvolutionsWithOnePadEqualTheFormula) {
+  std::mt19937_64 random(11);
+  for (int side = 0; side < 4; ++side) {
+    for (const int64_t magnitude : {int64_t{127}, int64_t{1} << 34}) {
+      for (const int64_t pad : {1, 2}) {
+        Params p = RequantParams(Rounding::kHalfUp, 1, 0, 0);
+        p.cin = 3;
+        p.cout = 5;
+        p.pt = side == 0 ? pad : 0;
+        p.pb = side == 1 ? pad : 0;
+        p.pl = side == 2 ? pad : 0;
+        p.pr = side == 3 ? pad : 0;
+        p.bias = {1, -2, 3, -4, 5};
+        const Tensor w = RandomTensor({p.cin * p.cout, 1, 1}, -128, 127, &random);
+        p.w.assign(w.data.begin(), w.data.end());
+        Graph graph;
+        graph.inputs = {FixedInput({3, 4, 6}, -magnitude, magnitude)};
+        graph.outputs = {AddNode(&graph, Op::kConv, {0}, p)};
+        const Result<PlannedGraph> loaded = LoadWhg1(WriteWhg1(graph));
+        ASSERT_TRUE(loaded.ok()) << loaded.refusal().Text();
+        const Tensor x = RandomTensor({3, 4, 6}, -magnitude, magnitude, &random);
+        const auto y = Instance(&loaded.value()).Decode({x});
+        ASSERT_TRUE(y.ok());
+        const Shape& out = y.value()[0].shape;
+        ASSERT_EQ(out, (Shape{5, 4 + p.pt + p.pb, 6 + p.pl + p.pr}));
+        for (int64_t at = 0; at < out.elements(); ++at) {
+          ASSERT_TRUE(ConvSum(p, x, at / (out.h * out.w), at / out.w % out.h, at % out.w) ==
+                      y.value()[0].data[at])
+              << "side " << side << " element " << at;
+        }
+      }
+    }
+  }
+}
+
+// One layer, unit rqb and bias 0, against the formula; input element i is value - i % 7 * step.
+void ExpectConvolutionOf(Params p, const Shape& shape, int64_t value, int64_t step = 0) {
+  p.mult = {1};
+  p.post_bias = {0};
+  p.shift = {0};
+  p.bias.assign(p.cout, 0);
+  Graph graph;
+  graph.inputs = {FixedInput(shape, std::min<int64_t>(value, 0), std::max<int64_t>(value, 0))};
+  graph.outputs = {AddNode(&graph, Op::kConv, {0}, p)};
+  const Result<PlannedGraph> loaded = LoadWhg1(WriteWhg1(graph));
+  ASSERT_TRUE(loaded.ok()) << loaded.refusal().Text();
+  Tensor x{shape, {}};
+  for (int64_t i = 0; i < shape.elements(); ++i) x.data.push_back(value - i % 7 * step);
+  const auto y = Instance(&loaded.value()).Decode({x});
+  ASSERT_TRUE(y.ok()) << y.refusal().Text();
+  const Shape& out = y.value()[0].shape;
+  for (int64_t at = 0; at < out.elements(); ++at) {
+    ASSERT_TRUE(ConvSum(p, x, at / (out.h * out.w), at / out.w % out.h, at % out.w) ==
+                y.value()[0].data[at])
+        << "element " << at;
+  }
+}
+
+// Inputs and sums at the ends of the types that narrower lanes have, and one past them.
+TEST(Run, LanesEndWhereTheirTypesDo) {
+  for (const int64_t value : {-32769, -32768, 32767, 32768}) {
+    Params p;
+    p.cin = p.cout = 8;
+    p.w.assign(64, 3);
+    ExpectConvolutionOf(p, {8, 5, 5}, value);
+  }
+  // One tap of weight 1: the sum is the input.
+  for (const int64_t value : {kI32Min - 1, kI32Min, kI32Max, kI32Max + 1}) {
+    for (const int64_t channels : {1, 5}) {
+      Params p;
+      p.cin = 1;
+      p.cout = channels;
+      p.w.assign(channels, 1);
+      ExpectConvolutionOf(p, {1, 5, 5}, value);
+    }
+  }
+}
+
+// A row of outputs from two columns of taps, side by side or a stride apart; two rows from one row
+// and a pad; and rows of the input that no tap reads, below those of a plane whose first rows are
+// pads.
+TEST(Run, PlanesOfOneRow) {
+  Params columns;
+  columns.cin = 3;
+  columns.cout = 4;
+  columns.kw = 2;
+  columns.w.assign(24, 5);
+  for (size_t i = 0; i < columns.w.size(); ++i) columns.w[i] -= static_cast<int32_t>(i);
+  ExpectConvolutionOf(columns, {3, 1, 50}, 9, 1);
+  columns.sw = 2;
+  ExpectConvolutionOf(columns, {3, 1, 50}, 9, 1);
+  Params point;
+  point.cin = 3;
+  point.cout = 4;
+  point.pt = 1;
+  point.w = {1, -2, 3, 4, 5, -6, 7, 8, 9, -1, 2, -3};
+  ExpectConvolutionOf(point, {3, 1, 50}, 9, 1);
+  Params rows;
+  rows.cin = rows.cout = 2;
+  rows.kh = 2;
+  rows.sh = 4;
+  rows.pt = 2;
+  rows.w.assign(8, 7);
+  ExpectConvolutionOf(rows, {2, 3, 48}, 9, 1);
+}
+
 // Convolutions whose inputs do not fit the nearest cache, so that their positions are computed in
 // several passes; the first three are of one tap.
 TEST(Run, LargeConvolutionsEqualTheFormula) {
@@ -140,9 +249,9 @@ TEST(Run, LargeConvolutionsEqualTheFormula) {
     int64_t cin, cout, groups, kernel, stride, height, width;
   };
   std::mt19937_64 random(6);
-  for (const Case& c : {Case{600, 7, 1, 1, 1, 7, 7}, Case{129, 13, 1, 1, 1, 9, 9},
-                        Case{3, 5, 1, 1, 2, 2, 41}, Case{130, 6, 1, 3, 1, 8, 8},
-                        Case{70, 8, 2, 3, 2, 17, 17}, Case{2, 4, 2, 3, 1, 60, 60}}) {
+  for (const Case& c :
+       {Case{600, 7, 1, 1, 1, 7, 7}, Case{129, 13, 1, 1, 1, 9, 9}, Case{3, 5, 1, 1, 2, 2, 41},
+        Case{130, 6, 1, 3, 1, 8, 8}, Case{70, 8, 2, 3, 2, 17, 17}, Case{2, 4, 2, 3, 1, 60, 60}}) {
     Params p;
     p.cin = c.cin;
     p.cout = c.cout;
@@ -199,6 +308,20 @@ TEST(Run, FindsAnElementOutsideItsRange) {
       }
     }
   }
+  // What lies beyond the elements is not looked at.
+  for (int64_t count = 0; count < 40; ++count) {
+    Elements padded(41, 1000);
+    std::fill_n(padded.begin(), count, 5);
+    EXPECT_TRUE(AllWithin(padded.data(), count, -100, 100)) << count;
+    EXPECT_FALSE(AllWithin(padded.data(), count + 1, -100, 100)) << count;
+  }
+  // A range that has its type's end alone in common with it.
+  for (const auto& [value, lo, hi] : std::initializer_list<std::tuple<int8_t, int64_t, int64_t>>{
+           {127, 127, 300}, {-128, -300, -128}}) {
+    EXPECT_TRUE(AllWithin(&value, 1, lo, hi));
+    EXPECT_FALSE(AllWithin(&value, 1, lo + 300, hi + 300));
+    EXPECT_FALSE(AllWithin(&value, 1, lo - 300, hi - 300));
+  }
   PackedTensor short_tensor = Pack(x, ElementType::kI16);
   short_tensor.bytes.pop_back();
   EXPECT_EQ(instance.DecodePacked({short_tensor}).refusal().code, Code::kInputs);
@@ -224,7 +347,7 @@ TEST(Run, PackedDecodesEqualWideOnes) {
   Graph graph;
   graph.inputs = {FixedInput({2, 6, 6}, -128, 127),
                   StateInput({3, 6, 6}, -500, 500, std::vector<int64_t>(3 * 36, 7))};
-  const uint32_t first = AddNode(&graph, Op::kConv, {0}, conv(2, 3, 1, 7));      // int8
+  const uint32_t first = AddNode(&graph, Op::kConv, {0}, conv(2, 3, 1, 7));        // int8
   const uint32_t second = AddNode(&graph, Op::kConv, {first}, conv(3, 3, 9, 0));   // int32
   const uint32_t third = AddNode(&graph, Op::kConv, {second}, conv(3, 3, 1, 12));  // int16
   const uint32_t sum = AddNode(&graph, Op::kAdd, {third, 1}, Params());
@@ -349,6 +472,31 @@ TEST(Run, ValuesInsideAndTheirRelease) {
   const auto inside = instance.DecodeValues({x}, {doubled});
   ASSERT_TRUE(inside.ok());
   EXPECT_EQ(inside.value()[0].data, (Elements{-18, 2}));
+}
+
+// Run step 3 where the shapes are a decode's: the limit itself is allowed, and what is refused is
+// named.
+TEST(Run, MaxElemsAndTheInputAtFault) {
+  Graph graph;
+  Input input;
+  input.c = 1;
+  input.lo = 0;
+  input.hi = 1;
+  graph.max_elems = 6;
+  graph.inputs = {input, input};
+  graph.outputs = {AddNode(&graph, Op::kAdd, {0, 1}, {})};
+  const Result<PlannedGraph> loaded = LoadWhg1(WriteWhg1(graph));
+  ASSERT_TRUE(loaded.ok());
+  Instance instance(&loaded.value());
+  const Tensor six{{1, 2, 3}, Elements(6, 1)};
+  const Tensor eight{{1, 2, 4}, Elements(8, 1)};
+  EXPECT_TRUE(instance.Decode({six, six}).ok());
+  EXPECT_EQ(instance.ElementsOf({six, six}), 18);
+  EXPECT_EQ(instance.Decode({eight, eight}).refusal().Text(),
+            "max_elems: value 0: more than max_elems elements");
+  EXPECT_EQ(instance.ElementsOf({eight, eight}), 0);
+  EXPECT_EQ(instance.Decode({six, Tensor{{2, 1, 3}, Elements(6, 1)}}).refusal().Text(),
+            "shape: input 1: not the declared shape");
 }
 
 TEST(Run, InstancesShareNoState) {

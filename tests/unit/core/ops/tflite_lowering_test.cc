@@ -158,6 +158,11 @@ struct Tfq {
     return roles.ok() ? LoadOutcome(roles.value()[0].bytes)
                       : std::string(CodeName(roles.refusal().code));
   }
+  // "ok", or the whole refusal.
+  std::string Outcome() const {
+    const auto roles = Lower(*FindLowering("tflite_int8/1"), {{"model.tfq", Text()}}, {});
+    return roles.ok() ? "ok" : roles.refusal().Text();
+  }
   std::string Nodes() const {
     const Result<Graph> graph = LowerTfq(Text());
     if (!graph.ok()) return graph.refusal().Text();
@@ -321,6 +326,131 @@ TEST(TfliteInt8, Limits) {
   EXPECT_NE(large.Nodes().find("conv half_up 2147483647 1 -7"), std::string::npos);
 }
 
+// Two scales whose product passes binary32 (2^64 * 2^64): FULLY_CONNECTED with one scale multiplies
+// in it, a convolution does not. "single" has no limit of its own that would refuse the multiplier.
+TEST(TfliteInt8, ProductsPastBinary32) {
+  const auto code = [](const std::string& op, const std::string& opts, const std::string& shape,
+                       const std::string& x_scale) {
+    Tfq tfq;
+    tfq.rounding = "single";
+    tfq.tensors = "{\"data\":null,\"scale\":[" + x_scale + "],\"shape\":" + shape +
+                  ",\"type\":\"int8\",\"zp\":0},{\"data\":[1],\"scale\":[1602224128],\"shape\":" +
+                  (shape == "[1,1]" ? shape : "[1,1,1,1]") +
+                  ",\"type\":\"int8\",\"zp\":0},"
+                  "{\"data\":null,\"scale\":[1602224128],\"shape\":" +
+                  shape + ",\"type\":\"int8\",\"zp\":0}";
+    tfq.ops =
+        "{\"act\":\"none\",\"in\":[0,1],\"op\":\"" + op + "\",\"opts\":" + opts + ",\"out\":2}";
+    tfq.out = "2";
+    return tfq.Code();
+  };
+  // 1602224128 is 2^64; 1593835520 is 2^63, whose product with it is binary32's greatest power.
+  EXPECT_EQ(code("FULLY_CONNECTED", "{}", "[1,1]", "1602224128"), "limit");
+  EXPECT_EQ(code("FULLY_CONNECTED", "{}", "[1,1]", "1593835520"), "ok");
+  const std::string window =
+      "{\"dh\":1,\"dw\":1,\"kh\":1,\"kw\":1,\"pad\":\"valid\",\"sh\":1,\"sw\":1}";
+  EXPECT_EQ(code("CONV_2D", window, "[1,1,1,1]", "1602224128"), "ok");
+}
+
+// The pads that "same" gives a kernel of 52 at dilation 10 are 255 and 255; of 33 at dilation 16,
+// 256 and 256.
+TEST(TfliteInt8, PadsOfSame) {
+  const auto code = [](int kernel, int dilation) {
+    Tfq tfq;
+    tfq.Fill();
+    const std::string k = std::to_string(kernel);
+    std::string data = "[3";
+    for (int i = 1; i < kernel; ++i) data += ",3";
+    tfq = tfq.With("\"data\":[3]", "\"data\":" + data + "]")
+              .With("\"shape\":[1,1,1,1]", "\"shape\":[1," + k + ",1,1]")
+              .With("\"kh\":1", "\"kh\":" + k)
+              .With("\"dh\":1", "\"dh\":" + std::to_string(dilation))
+              .With("\"pad\":\"valid\"", "\"pad\":\"same\"");
+    return tfq.Code();
+  };
+  EXPECT_EQ(code(52, 10), "ok");
+  EXPECT_EQ(code(33, 16), "limit");
+}
+
+// The greatest window: kernel 64, stride 64 and dilation 16; and a depthwise filter of no channels.
+TEST(TfliteInt8, GreatestWindows) {
+  const auto code = [](const std::string& key, int value, int kernel, int in, int out) {
+    const auto text = [](int v) { return std::to_string(v); };
+    std::string data = "3";
+    for (int i = 1; i < kernel; ++i) data += ",3";
+    return Tfq()
+        .With("\"data\":[3]", "\"data\":[" + data + "]")
+        .With("\"shape\":[1,1,1,1]", "\"shape\":[1," + text(kernel) + ",1,1]")
+        .With("\"kh\":1", "\"kh\":" + text(kernel))
+        .With(key + ":1", key + ":" + text(value))
+        .With("\"shape\":[1,2,2,1]", "\"shape\":[1," + text(in) + ",2,1]")
+        .With("\"shape\":[1,2,2,1]", "\"shape\":[1," + text(out) + ",2,1]")
+        .Outcome();
+  };
+  const std::string beyond =
+      "limit: model.tfq: op 0 (CONV_2D): a kernel, stride or dilation is out of range";
+  EXPECT_EQ(code("\"dw\"", 1, 64, 64, 1), "ok");
+  EXPECT_EQ(code("\"sh\"", 64, 1, 65, 2), "ok");
+  EXPECT_EQ(code("\"sh\"", 65, 1, 66, 2), beyond);
+  EXPECT_EQ(code("\"dh\"", 16, 2, 17, 1), "ok");
+  EXPECT_EQ(code("\"dh\"", 17, 2, 18, 1), beyond);
+  EXPECT_EQ(Tfq()
+                .With("\"op\":\"CONV_2D\"", "\"op\":\"DEPTHWISE_CONV_2D\"")
+                .With("\"shape\":[1,2,2,1]", "\"shape\":[1,2,2,0]")
+                .Code(),
+            "limit");
+}
+
+// ADD's inputs are halved by twice the larger scale, whichever it is: 1/(2*2) and 2/(2*2), then
+// 4/(4*2^20).
+TEST(TfliteInt8, AddScalesByTheLargerScale) {
+  for (const bool second_larger : {true, false}) {
+    const std::string one = "1065353216";
+    const std::string two = "1073741824";
+    Tfq tfq;
+    tfq.tensors =
+        "{\"data\":null,\"scale\":[" + (second_larger ? one : two) +
+        "],\"shape\":[1,2],\"type\":\"int8\",\"zp\":0},{\"data\":null,\"scale\":[" +
+        (second_larger ? two : one) +
+        "],\"shape\":[1,2],\"type\":\"int8\",\"zp\":0},"
+        "{\"data\":null,\"scale\":[1082130432],\"shape\":[1,2],\"type\":\"int8\",\"zp\":0},"
+        "{\"data\":[1,0,0,1],\"scale\":[" +
+        one + "],\"shape\":[2,2],\"type\":\"int8\",\"zp\":0}";
+    tfq.ops =
+        "{\"act\":\"none\",\"in\":[0,3],\"op\":\"FULLY_CONNECTED\",\"opts\":{},\"out\":1},"
+        "{\"act\":\"none\",\"in\":[0,1],\"op\":\"ADD\",\"opts\":{},\"out\":2}";
+    tfq.out = "2";
+    const std::string nodes = tfq.Nodes();
+    const std::string quarter =
+        "rescale half_up 1048576 0 0; rescale half_up 1073741824 31 0; "
+        "rescale half_away 1 1 0; ";
+    const std::string half =
+        "rescale half_up 1048576 0 0; rescale half_up 1073741824 31 0; "
+        "rescale half_away 1 0 0; ";
+    EXPECT_NE(nodes.find((second_larger ? quarter + half : half + quarter) +
+                         "add; rescale half_up 1073741824 31 0; rescale half_away 1 19 0; clamp"),
+              std::string::npos)
+        << nodes;
+  }
+}
+
+// What a refusal names.
+TEST(TfliteInt8, RefusalsNameTheirPlace) {
+  EXPECT_EQ(Tfq().With("\"type\":\"int32\"", "\"type\":\"int16\"").Outcome(),
+            "form: model.tfq: tensor 2 is not as the form states");
+  EXPECT_EQ(Tfq().With("\"dh\":1,", "").Outcome(),
+            "layer: model.tfq: op 0 is not as the form states");
+  EXPECT_EQ(Tfq()
+                .With("\"kw\":1", "\"kw\":2")
+                .With("\"shape\":[1,1,1,1]", "\"shape\":[1,1,2,1]")
+                .With("\"data\":[3]", "\"data\":[3,3]")
+                .Outcome(),
+            "limit: model.tfq: op 0 (CONV_2D): the output's shape");
+  EXPECT_EQ(Tfq().With("\"zp\":0},{\"data\":[100]", "\"zp\":1},{\"data\":[100]").Outcome(),
+            "unsupported: model.tfq: op 0 (CONV_2D): the weights are not an int8 constant of zero "
+            "point 0");
+}
+
 // The other operators, on a chain built by name.
 std::string OneOp(const std::string& op, const std::string& opts, const std::string& in_shape,
                   const std::string& out_shape, const std::string& act = "none",
@@ -365,6 +495,34 @@ TEST(TfliteInt8, Pools) {
   EXPECT_EQ(OneOp("MAX_POOL_2D", WindowOptions(1, 1, "same"), "[1,5]", "[1,5]"), "limit");
 }
 
+// A kernel that no WHG1 node has is refused by name, not left to the graph's own checks.
+TEST(TfliteInt8, WindowsBeyondTheFormAreNamed) {
+  const auto text = [](const std::string& op, const std::string& tensors, const std::string& out) {
+    Tfq tfq;
+    tfq.tensors = tensors;
+    tfq.ops = op;
+    tfq.out = out;
+    return tfq.Outcome();
+  };
+  const auto activation = [](const std::string& shape) {
+    return "{\"data\":null,\"scale\":[1065353216],\"shape\":" + shape +
+           ",\"type\":\"int8\",\"zp\":0}";
+  };
+  EXPECT_EQ(text("{\"act\":\"none\",\"in\":[0],\"op\":\"MAX_POOL_2D\",\"opts\":{\"dh\":1,\"dw\":1,"
+                 "\"kh\":65,\"kw\":1,\"pad\":\"valid\",\"sh\":1,\"sw\":1},\"out\":1}",
+                 activation("[1,65,1,1]") + "," + activation("[1,1,1,1]"), "1"),
+            "limit: model.tfq: op 0 (MAX_POOL_2D): a kernel, stride or dilation is out of range");
+  std::string weights = "1";
+  for (int i = 1; i < 65; ++i) weights += ",1";
+  EXPECT_EQ(text("{\"act\":\"none\",\"in\":[0],\"op\":\"RESHAPE\",\"opts\":{},\"out\":1},"
+                 "{\"act\":\"none\",\"in\":[1,2],\"op\":\"FULLY_CONNECTED\",\"opts\":{},\"out\":3}",
+                 activation("[1,65,1,1]") + "," + activation("[1,65]") + ",{\"data\":[" + weights +
+                     "],\"scale\":[1065353216],\"shape\":[1,65],\"type\":\"int8\",\"zp\":0}," +
+                     activation("[1,1]"),
+                 "3"),
+            "limit: model.tfq: op 1 (FULLY_CONNECTED): the input is larger than 64x64");
+}
+
 TEST(TfliteInt8, PadAndReshape) {
   const std::string one = "{\"pb\":1,\"pl\":0,\"pr\":2,\"pt\":0}";
   EXPECT_EQ(OneOp("PAD", one, "[1,2,2,1]", "[1,3,4,1]"), "pad");
@@ -372,6 +530,17 @@ TEST(TfliteInt8, PadAndReshape) {
   EXPECT_EQ(OneOp("PAD", one, "[1,2,2,1]", "[1,3,4,1]", "relu"), "unsupported");
   EXPECT_EQ(OneOp("PAD", "{\"pb\":-1,\"pl\":0,\"pr\":2,\"pt\":0}", "[1,2,2,1]", "[1,3,4,1]"),
             "layer");
+  EXPECT_EQ(
+      OneOp("PAD", "{\"pb\":255,\"pl\":255,\"pr\":255,\"pt\":255}", "[1,2,2,1]", "[1,512,512,1]"),
+      "pad");
+  for (const std::string pad : {"pb", "pl", "pr", "pt"}) {
+    std::string opts = "{\"pb\":0,\"pl\":0,\"pr\":0,\"pt\":0}";
+    opts.replace(opts.find(pad) + 4, 1, "256");
+    EXPECT_EQ(
+        OneOp("PAD", opts, "[1,2,2,1]", pad == "pb" || pad == "pt" ? "[1,258,2,1]" : "[1,2,258,1]"),
+        "limit")
+        << pad;
+  }
   EXPECT_EQ(OneOp("PAD", one, "[1,4]", "[1,4]"), "unsupported");
   EXPECT_EQ(OneOp("RESHAPE", "{}", "[1,1,1,4]", "[1,4]"), "limit") << "a graph without nodes";
   EXPECT_EQ(OneOp("RESHAPE", "{}", "[1,2,2,1]", "[1,4]"), "unsupported") << "it is out";

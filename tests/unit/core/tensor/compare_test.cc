@@ -223,9 +223,11 @@ TEST(CompareTensor, RefusesWhatIsNotStorage) {
   };
   EXPECT_EQ(ErrorCodeOf(compare("\x02", "\x01", {})), "boolean_byte");
   EXPECT_EQ(ErrorCodeOf(compare("\x01", "", {})), "wrong_length");
-  EXPECT_FALSE(compare("\x01", "\x01", {-1, 0}).ok());
-  EXPECT_FALSE(compare("\x01", "\x01", {0, NAN}).ok());
-  EXPECT_FALSE(compare("\x01", "\x01", {INFINITY, 0}).ok());
+  EXPECT_EQ(ErrorCodeOf(compare("\x01", "\x01", {-1, 0})), "negative_number");
+  EXPECT_EQ(ErrorCodeOf(compare("\x01", "\x01", {0, NAN})), "not_finite");
+  EXPECT_EQ(ErrorCodeOf(compare("\x01", "\x01", {INFINITY, 0})), "not_finite");
+  EXPECT_EQ(compare("\x01", "\x01", {0, -INFINITY}).message(),
+            "the relative tolerance: found -inf; allowed: a finite number >= 0");
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ const target::Board& HostBoard() {
   static const target::Board board = [] {
     target::Board roomy = *target::FindBoard("corstone-300");
     roomy.isa = target::Isa::kPortable;
-    for (target::MemoryRegion& region : roomy.regions) region.bytes = 1u << 30;
+    for (MemoryRegion& region : roomy.regions) region.bytes = 1u << 30;
     return roomy;
   }();
   return board;

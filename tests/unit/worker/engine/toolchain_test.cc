@@ -124,13 +124,13 @@ TEST(Toolchain, PlacesPartsWhereTheUserWants) {
         {std::string(wish.code), std::string(wish.weights), std::string(wish.arena)});
     ASSERT_TRUE(image.ok()) << image.status();
     EXPECT_EQ(image->placement, wish);
-    for (const target::ImageSection& section : image->figures.sections) {
+    for (const ImageSection& section : image->figures.sections) {
       const std::string_view expected = section.name == ".text"           ? wish.code
                                         : section.name == ".helx_weights" ? wish.weights
                                         : section.name == ".helx_arena"   ? wish.arena
                                                                           : "";
       if (expected.empty()) continue;
-      const target::MemoryRegion& region = *target::FindRegion(Corstone300(), expected);
+      const MemoryRegion& region = *target::FindRegion(Corstone300(), expected);
       EXPECT_GE(section.address, region.address) << section.name;
       EXPECT_LT(section.address, region.address + region.bytes) << section.name;
     }
@@ -149,7 +149,7 @@ TEST(Toolchain, NamesTheRegionThatIsTooSmall) {
   ASSERT_TRUE(model.ok()) << model.status();
   target::Board small = Corstone300();
   // 16,000 bytes of activations do not fit 8 KiB anywhere.
-  for (target::MemoryRegion& region : small.regions) {
+  for (MemoryRegion& region : small.regions) {
     if (region.name != small.code_region && region.name != small.data_region) region.bytes = 8192;
     if (region.name == small.code_region) region.bytes = 12288;
   }
