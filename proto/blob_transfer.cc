@@ -6,11 +6,13 @@
 
 #include "core/base/hex.h"
 #include "core/base/sha256.h"
+#include "proto/worker_metadata.h"
 
 namespace helx::rpc {
 namespace {
 
-constexpr size_t kPiece = 256 << 10;  // bytes per message: well below gRPC's 4 MiB, large enough to amortise framing
+constexpr size_t kPiece =
+    256 << 10;  // bytes per message: well below gRPC's 4 MiB, large enough to amortise framing
 constexpr int kUploadTries = 3;
 
 // Generous enough for a loaded host: 30 s plus a second per MiB.
@@ -53,8 +55,9 @@ std::string BlobName(std::string_view instance, const Digest& digest) {
   return std::string(instance) + "/blobs/" + digest.ToString();
 }
 
-BlobTransfer::BlobTransfer(std::shared_ptr<grpc::Channel> channel, std::string instance)
-    : stub_(v1::Blobs::NewStub(channel)), instance_(std::move(instance)) {}
+BlobTransfer::BlobTransfer(std::shared_ptr<grpc::Channel> channel, std::string instance,
+                           bool of_worker)
+    : stub_(v1::Blobs::NewStub(channel)), instance_(std::move(instance)), of_worker_(of_worker) {}
 
 absl::StatusOr<std::vector<Digest>> BlobTransfer::FindMissing(const std::vector<Digest>& digests) {
   constexpr size_t kBatch = 10'000;
@@ -81,6 +84,7 @@ absl::StatusOr<int64_t> BlobTransfer::UploadFrom(const std::string& name, std::s
                                                  int64_t offset) {
   grpc::ClientContext context;
   SetDeadline(&context, static_cast<int64_t>(bytes.size()) - offset);
+  if (of_worker_) context.AddMetadata(kWorkerMetadata, "1");
   v1::WriteResponse response;
   std::unique_ptr<grpc::ClientWriter<v1::WriteRequest>> writer(stub_->Write(&context, &response));
   v1::WriteRequest request;
@@ -104,8 +108,7 @@ absl::StatusOr<int64_t> BlobTransfer::UploadFrom(const std::string& name, std::s
 
 absl::Status BlobTransfer::Upload(const Digest& digest, std::string_view bytes) {
   if (bytes.empty()) return absl::OkStatus();
-  const std::string name =
-      instance_ + "/uploads/" + RandomUuid() + "/blobs/" + digest.ToString();
+  const std::string name = instance_ + "/uploads/" + RandomUuid() + "/blobs/" + digest.ToString();
   int64_t offset = 0;
   absl::Status status;
   for (int attempt = 0; attempt < kUploadTries; ++attempt) {

@@ -26,6 +26,7 @@
 #include "server/api/jobs_service.h"
 #include "server/api/pool_service.h"
 #include "server/api/results_service.h"
+#include "server/api/store_service.h"
 #include "server/api/worker_service.h"
 #include "server/local_workers.h"
 #include "server/scheduler/job_reader.h"
@@ -55,9 +56,9 @@ constexpr int kConnectionGraceMs = 600 * 1000;
 constexpr char kUnix[] = "unix:";
 
 // Services that only need the store, and those that only make sense with a worker.
-constexpr const char* kStoreServices[] = {"helx.v1.Blobs", "helx.v1.Results",
+constexpr const char* kStoreServices[] = {"helx.v1.Blobs",        "helx.v1.Results",
                                           "helx.v1.Capabilities", "helx.v1.Pool",
-                                          "helx.v1.Worker"};
+                                          "helx.v1.Store",        "helx.v1.Worker"};
 constexpr const char* kWorkServices[] = {"", "helx.v1.Jobs", "helx.v1.Experiments"};
 
 bool IsUnix(const std::string& listen) { return listen.rfind(kUnix, 0) == 0; }
@@ -65,15 +66,17 @@ bool IsUnix(const std::string& listen) { return listen.rfind(kUnix, 0) == 0; }
 absl::Status CheckListen(const ServerOptions& options) {
   if (IsUnix(options.listen)) {
     if (options.tls.empty()) return absl::OkStatus();
-    return InvalidArgument("--listen " + options.listen +
-                           " is a UNIX socket, whose folder is its credential; TLS is for HOST:PORT");
+    return InvalidArgument(
+        "--listen " + options.listen +
+        " is a UNIX socket, whose folder is its credential; TLS is for HOST:PORT");
   }
   if (options.listen.rfind(':') == std::string::npos) {
     return InvalidArgument("--listen is " + Quoted(options.listen) +
                            "; allowed are unix:PATH and HOST:PORT");
   }
   if (!options.tls.empty()) {
-    if (options.insecure) return InvalidArgument("--insecure contradicts --tls-cert; give one of them");
+    if (options.insecure)
+      return InvalidArgument("--insecure contradicts --tls-cert; give one of them");
     return Annotate(rpc::CheckTlsFiles(options.tls), "--tls-cert, --tls-key, --tls-client-ca");
   }
   if (!rpc::IsLoopbackAddress(options.listen)) {
@@ -140,6 +143,23 @@ void CutConnections() {
   closedir(folder);
 }
 
+void LogOperation(const v1::StoreOperation& operation, const absl::Status& status) {
+  Json fields = {{"operation", v1::StoreOperationKind_Name(operation.kind())},
+                 {"jobs", operation.jobs()},
+                 {"blobs", operation.blobs()},
+                 {"bytes", operation.bytes()},
+                 {"removed_jobs", operation.removed_jobs()},
+                 {"removed_blobs", operation.removed_blobs()},
+                 {"removed_bytes", operation.removed_bytes()},
+                 {"problems", operation.problem_count()}};
+  if (!status.ok()) fields["error"] = MessageOf(status);
+  const bool fine = status.ok() && operation.problem_count() == 0;
+  Log(fine ? LogLevel::kInfo : LogLevel::kError, "store operation ended", fields);
+  for (const std::string& problem : operation.problems()) {
+    Log(LogLevel::kError, "store problem", {{"text", problem}});
+  }
+}
+
 }  // namespace
 
 struct Server::Impl {
@@ -150,6 +170,7 @@ struct Server::Impl {
   absl::Status OpenStore();
   absl::Status Listen();
   void RunTicker();
+  MetricsSample TakeSample() const;
   void SetHealth();
   void StopAll();
 
@@ -169,6 +190,7 @@ struct Server::Impl {
   std::unique_ptr<Uploads> uploads;
   std::unique_ptr<Scheduler> scheduler;
   std::unique_ptr<JobReader> reader;
+  std::unique_ptr<Maintenance> maintenance;
   std::vector<std::unique_ptr<grpc::Service>> services;
   std::unique_ptr<grpc::Server> server;
   std::unique_ptr<LocalWorkers> workers;
@@ -189,7 +211,8 @@ absl::Status Server::Impl::OpenStore() {
     Log(level >= 3 ? LogLevel::kError : LogLevel::kWarning, "store", {{"text", text}});
   };
   HELX_ASSIGN_OR_RETURN(store, Store::Open(store_options));
-  blobs = std::make_unique<BlobStore>(store.get());
+  blobs = std::make_unique<BlobStore>(store.get(), BlobStoreOptions{options.unused_keep_seconds});
+  HELX_RETURN_IF_ERROR(blobs->Recover());
   executor = std::make_unique<Executor>(kExecutorThreads);
   verifier = std::make_unique<Executor>(1);
   uploads = std::make_unique<Uploads>(staged, store.get(), blobs.get(), executor.get());
@@ -197,13 +220,22 @@ absl::Status Server::Impl::OpenStore() {
   scheduler =
       std::make_unique<Scheduler>(options.scheduler, store.get(), blobs.get(), &clock, &metrics);
   reader = std::make_unique<JobReader>(store.get(), blobs.get());
-  return scheduler->Recover();
+  HELX_RETURN_IF_ERROR(scheduler->Recover());
+  MaintenanceOptions care = options.maintenance;
+  if (care.backup_folder.empty()) care.backup_folder = folder->path() + "/backups";
+  if (care.quarantine_folder.empty()) care.quarantine_folder = folder->path() + "/quarantine";
+  care.ended = [this](const v1::StoreOperation& operation, const absl::Status& status) {
+    LogOperation(operation, status);
+    metrics.StoreOperationEnded(operation, status.ok());
+  };
+  maintenance =
+      std::make_unique<Maintenance>(care, store.get(), blobs.get(), scheduler.get(), &clock);
+  return absl::OkStatus();
 }
 
 absl::Status Server::Impl::Listen() {
-  services.push_back(
-      std::make_unique<BlobsService>(scheduler.get(), store.get(), blobs.get(), uploads.get(),
-                                     executor.get()));
+  services.push_back(std::make_unique<BlobsService>(scheduler.get(), store.get(), blobs.get(),
+                                                    uploads.get(), executor.get()));
   services.push_back(
       std::make_unique<CapabilitiesService>(scheduler.get(), options.scheduler.run_limit_ms));
   services.push_back(std::make_unique<ExperimentsService>(scheduler.get()));
@@ -212,6 +244,8 @@ absl::Status Server::Impl::Listen() {
       reader.get(), blobs.get(), verifier.get(),
       [this](std::string_view result) { metrics.Verified(result); }));
   services.push_back(std::make_unique<PoolService>(scheduler.get()));
+  services.push_back(std::make_unique<StoreService>(maintenance.get(), scheduler.get(), store.get(),
+                                                    verifier.get()));
   services.push_back(std::make_unique<WorkerService>(scheduler.get()));
 
   grpc::EnableDefaultHealthCheckService(true);
@@ -298,13 +332,31 @@ void Server::Impl::RunTicker() {
     if (scheduler->live_jobs() > 0) last_job_ms = clock.SteadyMillis();
     if (++ticks % kTicksPerSample == 0) {
       SetHealth();
-      metrics.Sample(
-          {scheduler->live_workers(), scheduler->OldestQueuedSeconds(), store->health().ok(),
-           scheduler->CountDevices()});
+      maintenance->Tick();
+      if (maintenance->busy()) last_job_ms = clock.SteadyMillis();
+      metrics.Sample(TakeSample());
     }
     if (ticks % (kTicksPerSample * 3600) == 0) uploads->Purge(kUploadAgeSeconds);
     lock.lock();
   }
+}
+
+MetricsSample Server::Impl::TakeSample() const {
+  MetricsSample sample;
+  sample.live_workers = scheduler->live_workers();
+  sample.oldest_queued_seconds = scheduler->OldestQueuedSeconds();
+  sample.store_writable = store->health().ok();
+  sample.devices = scheduler->CountDevices();
+  for (const auto& [instance, usage] : store->Usage()) {
+    sample.stored[instance] = {usage.blobs, usage.bytes};
+  }
+  const BlobCounts& counts = blobs->counts();
+  sample.store_reads = counts.reads;
+  sample.store_writes = counts.writes;
+  sample.store_missing = counts.missing;
+  sample.store_mismatches = counts.mismatches;
+  sample.worker_last_seen_seconds = scheduler->WorkersLastSeen();
+  return sample;
 }
 
 void Server::Impl::SetHealth() {
@@ -327,6 +379,7 @@ void Server::Impl::StopAll() {
   // next start.
   workers.reset();
   if (scheduler != nullptr) scheduler->Stop();
+  if (maintenance != nullptr) maintenance->Stop();
   if (server != nullptr) {
     // gRPC itself would also wait for clients that are connected and silent.
     const auto deadline = std::chrono::steady_clock::now() + kDrain;
@@ -348,6 +401,7 @@ void Server::Impl::StopAll() {
   }
   services.clear();
   // Whatever still runs calls back into the scheduler: executor, then the committer, end before it.
+  maintenance.reset();
   executor.reset();
   verifier.reset();
   store.reset();

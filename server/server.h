@@ -8,6 +8,7 @@
 
 #include "core/base/status.h"
 #include "proto/tls_files.h"
+#include "server/maintenance/maintenance.h"
 #include "server/scheduler/scheduler.h"
 
 namespace helx::server {
@@ -15,14 +16,16 @@ namespace helx::server {
 struct ServerOptions {
   std::string listen;  // "unix:PATH" or "HOST:PORT"; port 0 chooses one
   std::string data_folder;
-  bool insecure = false;       // allows HOST to be a loopback address without TLS
-  rpc::TlsFiles tls;           // for HOST:PORT: mutual TLS; `ca` is the clients' authority
+  bool insecure = false;             // allows HOST to be a loopback address without TLS
+  rpc::TlsFiles tls;                 // for HOST:PORT: mutual TLS; `ca` is the clients' authority
   int64_t tls_refresh_seconds = 10;  // how often the files are looked at
-  std::string metrics_listen;  // "HOST:PORT"; empty: no metrics endpoint
+  std::string metrics_listen;        // "HOST:PORT"; empty: no metrics endpoint
   int local_workers = 0;
   std::string worker_binary;
   int64_t idle_exit_seconds = 0;  // 0: never
   int64_t ballast_bytes = 64 << 20;
+  int64_t unused_keep_seconds = 24 * 3600;  // of blobs that nothing refers to
+  MaintenanceOptions maintenance;           // folders that are empty: in the data folder
   SchedulerOptions scheduler;
 };
 

@@ -132,7 +132,10 @@ std::vector<std::unique_ptr<Command>> AllCommands() {
                      MakeDeviceGood,    MakeDeviceLoop,    MakeDeviceMaintenance,
                      MakeDeviceRetire,  MakeDeviceDrain,   MakeDeviceCheck,
                      MakeLeaseAcquire,  MakeLeaseExtend,   MakeLeaseRelease,
-                     MakeLeaseList,     MakeDoctor,        MakeVersion}) {
+                     MakeLeaseList,     MakeStoreStatus,   MakeStoreCheck,
+                     MakeStoreScrub,    MakeStoreGc,       MakeStoreBackup,
+                     MakeStorePin,      MakeStoreUnpin,    MakeStorePins,
+                     MakeDoctor,        MakeVersion}) {
     commands.push_back(make());
   }
   return commands;

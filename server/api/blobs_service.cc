@@ -165,6 +165,9 @@ class WriteReactor : public grpc::ServerReadReactor<v1::WriteRequest> {
       return InvalidArgument("the empty blob has the SHA-256 " + DigestOf(std::string_view()).hash);
     }
     HELX_RETURN_IF_ERROR(store_->health());
+    if (!IsWorkerCall(context_)) {
+      HELX_RETURN_IF_ERROR(scheduler_->CheckQuota(name_.instance, name_.digest.size_bytes));
+    }
     const bool whole = request_.finish_write() && request_.write_offset() == 0 &&
                        static_cast<int64_t>(request_.data().size()) == name_.digest.size_bytes;
     if (whole) {

@@ -1,5 +1,6 @@
 #include "server/api/caller.h"
 
+#include "proto/worker_metadata.h"
 #include "server/api/authenticator.h"
 #include "server/scheduler/names.h"
 
@@ -52,6 +53,13 @@ absl::StatusOr<Caller> BlobCallerFor(const grpc::ServerContextBase& context,
   if (!worker) return NotOpen(instance, identity);
   return absl::PermissionDeniedError("worker " + identity.name + " holds no lease of instance " +
                                      Quoted(instance) + ", so its blobs are closed to it");
+}
+
+bool IsWorkerCall(const grpc::ServerContextBase& context) {
+  const auto identity = IdentityOf(context);
+  if (!identity.ok()) return false;
+  if (identity->role == Role::kWorker) return true;
+  return identity->role == Role::kLocal && context.client_metadata().contains(rpc::kWorkerMetadata);
 }
 
 absl::Status CheckWorker(const grpc::ServerContextBase& context, const std::string& worker) {

@@ -81,6 +81,10 @@ class DevicePool {
   void SetCheck(const records::HealthCheckRecord& check, Writes& writes);
   void ClearCheck(const std::string& platform, Writes& writes);
   const records::HealthCheckRecord* CheckFor(const PoolDevice& device) const;
+  template <typename Visit>
+  void ForEachCheck(const Visit& visit) const {
+    for (const auto& [platform, check] : checks_) visit(check);
+  }
   // Whether its health check should be started now.
   bool IsCheckDue(const PoolDevice& device, int64_t interval_ms) const;
 

@@ -36,8 +36,8 @@ bool ResultCache::IsComplete(const std::string& instance,
 
 std::shared_ptr<const records::ActionRecord> ResultCache::Find(const std::string& instance,
                                                                const std::string& key) {
-  if (removals_ != blobs_->removals()) {
-    removals_ = blobs_->removals();
+  if (const uint64_t now = blobs_->generation(); generation_ != now) {
+    generation_ = now;
     complete_.clear();
   }
   const std::string row = InstanceKey(instance, key);
@@ -55,6 +55,11 @@ uint64_t ResultCache::Wrote(const std::string& instance, const records::ActionRe
   complete_.erase(row);
   unsettled_[row] = {++tickets_, record};
   return tickets_;
+}
+
+void ResultCache::Forget(const std::string& instance, const std::string& key) {
+  complete_.erase(InstanceKey(instance, key));
+  unsettled_.erase(InstanceKey(instance, key));
 }
 
 void ResultCache::Settle(const std::string& instance, const std::string& key, uint64_t ticket) {

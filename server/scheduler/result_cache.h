@@ -14,7 +14,8 @@
 namespace helx::server {
 
 // Not thread-safe. Remembers the records that it answered with, and that their blobs were complete,
-// until a blob is removed.
+// until a blob is removed or an eighth of the time has passed for which the store keeps what is used
+// (BlobStore::generation).
 class ResultCache {
  public:
   ResultCache(const Store* store, const BlobStore* blobs) : store_(store), blobs_(blobs) {}
@@ -32,6 +33,8 @@ class ResultCache {
   // goes back to `Settle` once the row is there.
   uint64_t Wrote(const std::string& instance, const records::ActionRecord& record);
   void Settle(const std::string& instance, const std::string& key, uint64_t ticket);
+  // The row is being deleted.
+  void Forget(const std::string& instance, const std::string& key);
 
  private:
   bool IsComplete(const std::string& instance, const records::ActionRecord& record) const;
@@ -39,7 +42,7 @@ class ResultCache {
   static constexpr size_t kEntries = 4096;
   const Store* const store_;
   const BlobStore* const blobs_;
-  uint64_t removals_ = 0;
+  uint64_t generation_ = 0;
   uint64_t tickets_ = 0;
   std::unordered_map<std::string, std::pair<uint64_t, records::ActionRecord>> unsettled_;
   std::unordered_map<std::string, std::shared_ptr<const records::ActionRecord>> complete_;

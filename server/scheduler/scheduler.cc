@@ -7,6 +7,7 @@
 #include "server/scheduler/catalogue.h"
 #include "server/scheduler/timestamps.h"
 #include "server/scheduler/turn.h"
+#include "server/store/fault_point.h"
 #include "server/store/keys.h"
 
 namespace helx::server {
@@ -178,6 +179,7 @@ absl::Status Scheduler::Recover() {
   HELX_RETURN_IF_ERROR(LoadJobs(turn.transaction));
   HELX_RETURN_IF_ERROR(LoadLeases(turn.transaction));
   ResumeActions(turn.transaction);
+  FaultPoint("start.recovered");
   return absl::OkStatus();
 }
 
@@ -306,6 +308,15 @@ void Scheduler::FillCapabilities(v1::ServerCapabilities* out) const {
 int Scheduler::live_workers() const {
   std::lock_guard lock(mutex_);
   return workers_.live_count();
+}
+
+std::map<std::string, double> Scheduler::WorkersLastSeen() const {
+  std::lock_guard lock(mutex_);
+  std::map<std::string, double> out;
+  workers_.ForEach([&](const WorkerState& worker) {
+    out[worker.name] = static_cast<double>(Now() - worker.last_seen_ms) / 1e3;
+  });
+  return out;
 }
 
 int64_t Scheduler::live_jobs() const {

@@ -38,6 +38,7 @@
 #include "server/scheduler/device_pool.h"
 #include "server/scheduler/observer.h"
 #include "server/scheduler/records.pb.h"
+#include "server/scheduler/references.h"
 #include "server/scheduler/result_cache.h"
 #include "server/scheduler/usage.h"
 #include "server/scheduler/worker_registry.h"
@@ -60,6 +61,8 @@ struct SchedulerOptions {
   int64_t retry_backoff_ms = 1'000;  // doubles with each attempt
   int attempts = 3;
   int64_t idempotency_ms = 7ll * 24 * 3600 * 1000;
+  int64_t quota_bytes = 0;                      // of an instance's blobs; 0: no limit
+  std::map<std::string, int64_t> quotas_bytes;  // by instance, in place of quota_bytes
   int64_t user_jobs = 0;     // unfinished jobs of one user; 0: no limit
   int64_t user_devices = 0;  // devices that run jobs of one user at once; 0: no limit
   int64_t health_check_interval_ms = 24ll * 3600 * 1000;
@@ -102,7 +105,7 @@ class Scheduler {
   // Moves time on: limits, leases, back-off, held calls. To be called a few times a second.
   void Tick();
 
-  // Jobs (scheduler_jobs.cc).
+  // Jobs (scheduler_submit.cc, scheduler_jobs.cc).
   void Submit(const Caller& caller, const v1::SubmitJobRequest& request, JobDone done);
   void Cancel(const Caller& caller, const std::string& id, JobDone done);
   // Fills the fields of a QUEUED job that change without an event: queue_reason, queue_position.
@@ -151,10 +154,26 @@ class Scheduler {
   void ExtendLease(const Caller& caller, const v1::ExtendLeaseRequest& request, LeaseDone done);
   void ReleaseLease(const Caller& caller, const v1::ReleaseLeaseRequest& request, StatusDone done);
 
+  // Bytes that the instance's blobs may take; 0: no limit.
+  int64_t QuotaOf(const std::string& instance) const;
+  // RESOURCE_EXHAUSTED when so many more bytes, or none at all, fit into the instance's quota.
+  // Outputs of actions are let in without this question.
+  absl::Status CheckQuota(const std::string& instance, int64_t more_bytes) const;
+
+  // The care of the store (scheduler_store.cc).
+  // The blobs that jobs, actions and calls in flight refer to, and health checks.
+  ReferencesByInstance LiveReferences() const;
+  // Drops those of these cached actions, and rows of bundles, whose output is not stored any more and
+  // that are not in flight.
+  void ForgetActions(const std::string& instance, const std::vector<std::string>& keys);
+  void ForgetBundles(const std::string& instance, const std::vector<Digest>& bundles);
+
   // Engines, targets, live workers and the catalogue digest.
   void FillCapabilities(v1::ServerCapabilities* out) const;
   bool stopped() const { return stopped_; }
   int live_workers() const;
+  // Seconds since each worker that ever spoke to this process was last heard of, by name.
+  std::map<std::string, double> WorkersLastSeen() const;
   int64_t live_jobs() const;
   // Seconds since the oldest queued job began to wait; 0 when none waits.
   double OldestQueuedSeconds() const;
@@ -190,7 +209,7 @@ class Scheduler {
   void ResumeActions(Transaction& t);
   int64_t Now() const { return clock_->SteadyMillis(); }
 
-  // scheduler_jobs.cc: the way of a job.
+  // scheduler_submit.cc, scheduler_freeze.cc, scheduler_jobs.cc: the way of a job.
   absl::Status SubmitInTurn(const Caller& caller, const v1::SubmitJobRequest& request,
                             const JobDone& done, Transaction& t);
   absl::StatusOr<bool> AnswerRepeated(const std::string& row, const std::string& body,
@@ -220,7 +239,7 @@ class Scheduler {
   void AnswerFreeze(FreezeWaiter& waiter, const records::ActionRecord& record, Transaction& t);
   bool InStartup() const { return Now() - started_ms_ < options_.startup_grace_ms; }
 
-  // scheduler_actions.cc: actions, leases, attempts.
+  // scheduler_actions.cc, scheduler_attempts.cc: actions, leases, attempts.
   absl::StatusOr<Action*> GetAction(const std::string& instance, const std::string& key,
                                     v1::ActionKind kind);
   void Attach(LiveJob& job, v1::ActionKind kind, const std::string& key, Transaction& t);

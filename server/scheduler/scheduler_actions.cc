@@ -1,4 +1,4 @@
-// Actions: joining and leaving them, the queue, leases and attempts, how they end.
+// Actions: joining and leaving them, the queue, leases.
 #include <algorithm>
 #include <utility>
 
@@ -6,16 +6,11 @@
 #include "server/scheduler/scheduler.h"
 #include "server/scheduler/timestamps.h"
 #include "server/scheduler/turn.h"
+#include "server/store/fault_point.h"
 #include "server/store/keys.h"
 
 namespace helx::server {
 namespace {
-
-constexpr char kNondeterministic[] = "nondeterministic_result";
-constexpr char kWorkerStopped[] = "worker_stopped";
-constexpr char kServerRestarted[] = "server_restarted";
-// Including those that do not count.
-constexpr int kAttemptsMost = 20;
 
 v1::JobPhase PhaseOf(v1::ActionKind kind) {
   switch (kind) {
@@ -26,23 +21,6 @@ v1::JobPhase PhaseOf(v1::ActionKind kind) {
     default:
       return v1::RUNNING;
   }
-}
-
-bool IsOpen(const v1::Attempt& attempt) { return !attempt.has_end_time(); }
-
-// Attempts that count against the cap: an orderly stop of the worker or a restart of this server
-// says nothing about the work.
-int AttemptsTried(const records::ActionRecord& record) {
-  int tried = 0;
-  for (const v1::Attempt& attempt : record.attempts()) {
-    const std::string& code = attempt.failure().code();
-    if (code != kWorkerStopped && code != kServerRestarted) ++tried;
-  }
-  return tried;
-}
-
-void AddIssue(const char* code, google::protobuf::RepeatedPtrField<std::string>* issues) {
-  if (std::find(issues->begin(), issues->end(), code) == issues->end()) *issues->Add() = code;
 }
 
 void SetDuration(int64_t ms, google::protobuf::Duration* out) {
@@ -115,9 +93,7 @@ void Scheduler::Attach(LiveJob& job, v1::ActionKind kind, const std::string& key
   if (!fresh && action.state == Action::State::kLeased && !action.cancelling) {
     Transition(job, action.phase, t);
   } else {
-    Requeue(job,
-            action.state == Action::State::kBackoff ? "retry_backoff"
-                                                    : QueueReason(action),
+    Requeue(job, action.state == Action::State::kBackoff ? "retry_backoff" : QueueReason(action),
             t);
   }
   if (fresh) return Enqueue(action, t);
@@ -125,8 +101,8 @@ void Scheduler::Attach(LiveJob& job, v1::ActionKind kind, const std::string& key
   if (action.state == Action::State::kQueued) DispatchAction(action, t);
 }
 
-// Adds the devices that the job wants to those on which the action may run: they are those of any of
-// its jobs.
+// Adds the devices that the job wants to those on which the action may run: they are those of any
+// of its jobs.
 void Scheduler::PlaceOnDevices(LiveJob& job, Action& action, bool fresh) {
   const std::string& selector = job.record.job().selector();
   records::Placement* placement = action.record.mutable_placement();
@@ -187,35 +163,6 @@ void Scheduler::BeginCancel(Action& action, Transaction& t) {
   AnswerParked(*action.lane, t);
 }
 
-// The work was not let go of in time: whether its process lives on is unknown, so its device takes no
-// more, and whoever still wants the action gets it anew elsewhere.
-void Scheduler::Quarantine(Action& action, Transaction& t) {
-  LaneState& lane = *action.lane;
-  PoolDevice* device =
-      lane.kind == v1::LANE_DEVICE ? pool_.Find(lane.worker->name) : nullptr;
-  if (device != nullptr && device->health() != v1::HEALTH_RETIRED) {
-    pool_.SetHealth(*device, v1::HEALTH_BAD, kKillUnacknowledged,
-                    "the end of " + action.record.key() + " was not acknowledged within " +
-                        std::to_string(options_.cancel_limit_ms) + " ms",
-                    t.writes);
-    device->quarantined_session = lane.worker->session;
-  }
-  const v1::Failure failure =
-      MakeFailure(v1::DEVICE, kKillUnacknowledged,
-                  "worker " + lane.worker->name + " did not acknowledge the end of this attempt");
-  KeepLog(action, nullptr, t);
-  EndAttempt(action, &failure, true);
-  ReleaseLane(action, t);
-  FinishCancelled(action, t);
-  WriteAction(action, t);
-  if (!action.wanted()) return Erase(action, t);
-  action.record.clear_attempts();
-  for (LiveJob* job : action.jobs) {
-    if (job->phase() != v1::QUEUED) Requeue(*job, "workers_busy", t);
-  }
-  Enqueue(action, t);
-}
-
 std::string Scheduler::QueueReason(const Action& action) const {
   // What the closest worker lacks.
   static constexpr const char* kReasons[] = {
@@ -271,9 +218,9 @@ bool Scheduler::MayTake(const Action& action, const WorkerState& worker) const {
   if (action.avoid_worker != worker.name) return true;
   bool other = false;
   workers_.ForEachLive([&](const WorkerState& candidate) {
-    other = other || (&candidate != &worker &&
-                      CanPlace(action.record.placement(), candidate.catalogue) &&
-                      WhyNot(action, candidate).empty());
+    other = other ||
+            (&candidate != &worker && CanPlace(action.record.placement(), candidate.catalogue) &&
+             WhyNot(action, candidate).empty());
   });
   return !other;
 }
@@ -348,6 +295,7 @@ void Scheduler::Lease(Action& action, LaneState& lane, Transaction& t) {
   lease.set_lane(lane.kind);
   lease.set_run_limit_ms(action.run_limit_ms);
   t.writes.push_back({Family::kLeases, lane.Name(), lease.SerializeAsString()});
+  FaultPoint("lease.decided");
   SendExecute(lane, true, t);
 }
 
@@ -375,6 +323,7 @@ void Scheduler::SendExecute(LaneState& lane, bool with_subject, Transaction& t) 
                        instance = action.instance,
                        attempt = lane.attempt](const absl::Status& status) mutable {
     if (!status.ok()) return done(status);
+    FaultPoint("lease.unsent");
     const absl::Status read = ReadSubject(instance, record, response.mutable_execute());
     if (read.ok()) return done(std::move(response));
     FailUnreadable(instance, record.key(), attempt, read);
@@ -396,28 +345,6 @@ absl::Status Scheduler::ReadSubject(const std::string& instance,
   return absl::OkStatus();
 }
 
-// The document or frozen request of a lease is gone or damaged: no other worker would fare better.
-void Scheduler::FailUnreadable(const std::string& instance, const std::string& key, int32_t attempt,
-                               const absl::Status& why) {
-  Turn turn(this);
-  const auto found = actions_.find(InstanceKey(instance, key));
-  if (found == actions_.end()) return;
-  Action& action = *found->second;
-  if (action.lane == nullptr || action.lane->attempt != attempt) return;
-  v1::Failure failure = MakeFailure(v1::INFRA, "blob_damaged",
-                                    "an input of the action cannot be read from the store (" +
-                                        MessageOf(why) + "); submit the job again");
-  EndAttempt(action, &failure, false);
-  ReleaseLane(action, turn.transaction);
-  WriteAction(action, turn.transaction);
-  const auto jobs = action.jobs;
-  for (const auto& waiter : action.waiters) {
-    turn.transaction.effects.push_back([waiter, why](const absl::Status&) { waiter->done(why); });
-  }
-  Erase(action, turn.transaction);
-  for (LiveJob* job : jobs) Fail(*job, v1::FAILED, failure, turn.transaction);
-}
-
 void Scheduler::ReleaseLane(Action& action, Transaction& t) {
   LaneState& lane = *action.lane;
   const double seconds = static_cast<double>(Now() - action.started_ms) / 1e3;
@@ -431,215 +358,6 @@ void Scheduler::ReleaseLane(Action& action, Transaction& t) {
   action.lane = nullptr;
   action.cancelling = false;
   AnswerParked(lane, t);
-}
-
-// Closes the open attempt, in the action and in every job that shares it.
-void Scheduler::EndAttempt(Action& action, const v1::Failure* failure, bool lost) {
-  if (action.record.attempts().empty()) return;
-  v1::Attempt* last = action.record.mutable_attempts(action.record.attempts_size() - 1);
-  if (!IsOpen(*last)) return;
-  SetTimestamp(clock_->WallMicros(), last->mutable_end_time());
-  if (failure != nullptr) *last->mutable_failure() = *failure;
-  last->set_lost(lost);
-  for (LiveJob* job : action.jobs) {
-    for (v1::Attempt& attempt : *job->record.mutable_job()->mutable_attempts()) {
-      if (attempt.kind() == last->kind() && attempt.number() == last->number()) attempt = *last;
-    }
-  }
-}
-
-void Scheduler::LoseLease(LaneState& lane, const std::string& why, Transaction& t) {
-  observer_->LeaseExpired();
-  Action& action = *lane.action;
-  if (!action.wanted()) return CompleteCancelled(action, t);
-  CompleteWithFailure(action,
-                      MakeFailure(v1::INFRA, action.recovered ? kServerRestarted : "worker_lost",
-                                  "worker " + lane.worker->name + " was lost: " + why),
-                      true, t);
-}
-
-// Stores what the open attempt printed; a failure without details of its own refers to it.
-void Scheduler::KeepLog(Action& action, v1::Failure* failure, Transaction& t) {
-  if (action.log.empty() || action.record.attempts().empty()) return;
-  const std::string text = action.log.Text();
-  const Digest digest = DigestOf(std::string_view(text));
-  BlobStore::AppendRows(action.instance, digest, text, t.writes);
-  v1::AttemptLog* log =
-      action.record.mutable_attempts(action.record.attempts_size() - 1)->mutable_log();
-  *log->mutable_text() = ToProto(digest);
-  log->set_bytes(action.log.end());
-  log->set_dropped(action.log.dropped());
-  log->set_dropped_at(action.log.dropped() > 0 ? action.log.dropped_at() : 0);
-  if (failure != nullptr && !failure->has_details()) {
-    *failure->mutable_details() = ToProto(digest);
-  }
-}
-
-// Jobs that were cancelled while they shared the action.
-void Scheduler::FinishCancelled(Action& action, Transaction& t) {
-  const auto jobs = action.jobs;
-  for (LiveJob* job : jobs) {
-    if (!job->record.job().cancel_requested()) continue;
-    Detach(*job);
-    Finish(*job, v1::CANCELLED, t);
-  }
-}
-
-void Scheduler::CompleteWithOutput(Action& action, const v1::ActionOutput& output,
-                                   const records::Placement& frozen_placement, Transaction& t) {
-  KeepLog(action, nullptr, t);
-  EndAttempt(action, nullptr, false);
-  ReleaseLane(action, t);
-  FinishCancelled(action, t);
-  records::ActionRecord& record = action.record;
-  const v1::ActionOutput previous = record.output();
-  const bool had_output = record.has_output();
-  *record.mutable_output() = output;
-  *record.mutable_output_placement() = frozen_placement;
-  record.clear_issues();
-  WriteOutputRows(action, had_output ? &previous : nullptr, t);
-  WriteAction(action, t);
-
-  const auto jobs = action.jobs;
-  for (const auto& waiter : action.waiters) AnswerFreeze(*waiter, record, t);
-  Erase(action, t);
-  for (LiveJob* job : jobs) {
-    job->record.clear_action();
-    switch (record.kind()) {
-      case v1::ACTION_KIND_FREEZE:
-        TakeFrozen(*job, record);
-        Advance(*job, t);
-        break;
-      case v1::ACTION_KIND_BUILD:
-        *job->record.mutable_build_bundle() = output.bundle();
-        if (job->record.job().kind() == v1::JOB_KIND_BUILD || job->record.run_key().empty()) {
-          Succeed(*job, record, false, t);
-        } else {
-          Advance(*job, t);
-        }
-        break;
-      default:
-        Succeed(*job, record, false, t);
-    }
-  }
-}
-
-// What can be found by the digest of an output: the frozen request, or the bundle. A bundle whose
-// content differs from what the same key gave before is noted on both.
-void Scheduler::WriteOutputRows(Action& action, const v1::ActionOutput* previous, Transaction& t) {
-  records::ActionRecord& record = action.record;
-  const v1::ActionOutput& output = record.output();
-  if (record.kind() == v1::ACTION_KIND_FREEZE) {
-    // What a bundle asks of a worker is less than what building its request would.
-    if (!record.has_document()) return;
-    records::ActionRecord frozen = record;
-    frozen.set_key("frozen:" + output.frozen_request().hash());
-    Action by_digest;
-    by_digest.instance = action.instance;
-    by_digest.record = frozen;
-    WriteAction(by_digest, t);
-    return;
-  }
-  const auto write_bundle = [&](const v1::ActionOutput& of) {
-    records::BundleRecord row;
-    *row.mutable_bundle() = of.bundle();
-    row.set_content_digest(of.content_digest());
-    row.set_assessment(of.assessment());
-    row.set_kind(record.kind());
-    *row.mutable_issues() = record.issues();
-    *row.mutable_blobs() = of.blobs();
-    t.writes.push_back({Family::kIndexBundles, InstanceKey(action.instance, of.bundle().hash()),
-                        row.SerializeAsString()});
-  };
-  if (previous != nullptr && previous->content_digest() != output.content_digest()) {
-    AddIssue(kNondeterministic, record.mutable_issues());
-    write_bundle(*previous);
-  }
-  write_bundle(output);
-}
-
-void Scheduler::CompleteWithFailure(Action& action, v1::Failure failure, bool lost,
-                                    Transaction& t) {
-  KeepLog(action, &failure, t);
-  EndAttempt(action, &failure, lost);
-  const std::string worker = action.lane->worker->name;
-  ReleaseLane(action, t);
-  FinishCancelled(action, t);
-  WriteAction(action, t);
-  if (!action.wanted()) return Erase(action, t);
-  const bool retry = failure.fault() == v1::INFRA || failure.fault() == v1::DEVICE;
-  const int tried = AttemptsTried(action.record);
-  if (retry && tried < options_.attempts && action.record.attempts_size() < kAttemptsMost) {
-    observer_->Retried(failure.fault());
-    action.state = Action::State::kBackoff;
-    action.not_before_ms = Now() + (options_.retry_backoff_ms << std::max(tried - 1, 0));
-    action.avoid_worker = worker;
-    for (LiveJob* job : action.jobs) Requeue(*job, "retry_backoff", t);
-    return;
-  }
-  v1::FreezeResponse refusal;
-  *refusal.mutable_refusal() = failure;
-  for (const auto& waiter : action.waiters) {
-    t.effects.push_back([waiter, refusal](const absl::Status&) { waiter->done(refusal); });
-  }
-  const auto jobs = action.jobs;
-  Erase(action, t);
-  for (LiveJob* job : jobs) Fail(*job, v1::FAILED, failure, t);
-}
-
-void Scheduler::CompleteCancelled(Action& action, Transaction& t) {
-  const bool asked = action.cancelling;
-  if (!asked) {
-    // A worker that stops gives its work back.
-    return CompleteWithFailure(
-        action, MakeFailure(v1::INFRA, kWorkerStopped, "the worker stopped before the end"), false,
-        t);
-  }
-  KeepLog(action, nullptr, t);
-  EndAttempt(action, nullptr, false);
-  ReleaseLane(action, t);
-  FinishCancelled(action, t);
-  if (!action.wanted()) {
-    WriteAction(action, t);
-    return Erase(action, t);
-  }
-  // Somebody joined while it was being stopped: it begins anew.
-  action.record.clear_attempts();
-  for (LiveJob* job : action.jobs) {
-    if (job->phase() != v1::QUEUED) Requeue(*job, "workers_busy", t);
-  }
-  Enqueue(action, t);
-}
-
-void Scheduler::CompleteTimedOut(Action& action, v1::Failure failure, Transaction& t) {
-  KeepLog(action, &failure, t);
-  EndAttempt(action, &failure, false);
-  ReleaseLane(action, t);
-  FinishCancelled(action, t);
-  const auto jobs = action.jobs;
-  for (LiveJob* job : jobs) {
-    // A job that joined late may be entitled to more time than the lease had.
-    if (action.record.kind() != v1::ACTION_KIND_FREEZE &&
-        job->record.run_limit_ms() > action.run_limit_ms) {
-      Requeue(*job, "workers_busy", t);
-      continue;
-    }
-    Detach(*job);
-    Fail(*job, v1::TIMED_OUT, failure, t);
-  }
-  v1::FreezeResponse refusal;
-  *refusal.mutable_refusal() = failure;
-  for (const auto& waiter : action.waiters) {
-    t.effects.push_back([waiter, refusal](const absl::Status&) { waiter->done(refusal); });
-    waiter->action = nullptr;
-  }
-  action.waiters.clear();
-  if (action.jobs.empty()) {
-    WriteAction(action, t);
-    return Erase(action, t);
-  }
-  action.record.clear_attempts();
-  Enqueue(action, t);
 }
 
 }  // namespace helx::server

@@ -8,6 +8,7 @@
 #include "server/scheduler/scheduler.h"
 #include "server/scheduler/timestamps.h"
 #include "server/scheduler/turn.h"
+#include "server/store/fault_point.h"
 #include "server/store/keys.h"
 
 namespace helx::server {
@@ -224,6 +225,7 @@ absl::Status Scheduler::ReportInTurn(const v1::ReportRequest& request, Transacti
         "; a worker reports FREEZING, BUILDING, RUNNING, COLLECTING or VERIFYING");
   }
   if (action.cancelling || phase == action.phase) return absl::OkStatus();
+  FaultPoint("phase.reported");
   action.phase = phase;
   for (LiveJob* job : action.jobs) Transition(*job, phase, t);
   return absl::OkStatus();
@@ -246,7 +248,11 @@ void Scheduler::Complete(const v1::CompleteRequest& request, StatusDone done) {
     refused = stopped_ ? absl::UnavailableError("the server is shutting down")
                        : CompleteInTurn(request, turn.transaction);
     if (refused.ok()) {
-      turn.transaction.effects.push_back([done](const absl::Status& status) { done(status); });
+      turn.transaction.effects.push_back([done](const absl::Status& status) {
+        FaultPoint("completion.unacknowledged");
+        done(status);
+      });
+      FaultPoint("completion.decided");
     }
   }
   if (!refused.ok()) done(refused);

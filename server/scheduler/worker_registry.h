@@ -69,6 +69,9 @@ class WorkerRegistry {
   std::vector<const v1::WorkerCatalogue*> LiveCatalogues() const;
   int live_count() const;
   void ForEachLane(const std::function<void(LaneState&)>& visit);
+  void ForEach(const std::function<void(const WorkerState&)>& visit) const {
+    for (const auto& [name, worker] : workers_) visit(*worker);
+  }
   void ForEachLive(const std::function<void(const WorkerState&)>& visit) const;
 
  private:

@@ -22,6 +22,12 @@ std::string BigEndian64(uint64_t value) {
   return out;
 }
 
+uint64_t FromBigEndian64(std::string_view bytes) {
+  uint64_t value = 0;
+  for (const char c : bytes) value = value << 8 | static_cast<unsigned char>(c);
+  return value;
+}
+
 std::string BigEndian32(uint32_t value) { return BigEndian64(value).substr(4); }
 
 std::string BlobChunkKey(std::string_view instance, const Digest& digest, uint32_t chunk) {
@@ -29,7 +35,13 @@ std::string BlobChunkKey(std::string_view instance, const Digest& digest, uint32
 }
 
 std::string BlobMetaKey(std::string_view instance, const Digest& digest) {
-  return BlobPrefix(instance, digest) + "m";
+  return BlobPrefix(instance, digest);
+}
+
+Digest BlobOfMetaKey(std::string_view key) {
+  const std::string_view hash = key.substr(key.size() - 40, 32);
+  return {HexEncode({reinterpret_cast<const uint8_t*>(hash.data()), hash.size()}),
+          static_cast<int64_t>(FromBigEndian64(key.substr(key.size() - 8)))};
 }
 
 std::string JobPrefix(std::string_view instance) { return InstanceKey(instance, "j"); }

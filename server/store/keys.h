@@ -4,8 +4,9 @@
 //
 //   blobs           instance 00 hash[32] size[8] "c" n[4]     one chunk of 1 MiB (the last one
 //   shorter)
-//                   instance 00 hash[32] size[8] "m"          BlobMeta, written last: without it
-//                   the blob does not exist
+//   blob_meta       instance 00 hash[32] size[8]              when the blob was last used, in
+//   seconds
+//                   since the epoch [8]; written last: without it the blob does not exist
 //   jobs            instance 00 "j" id                        JobRecord: the job as it is; its last
 //   event
 //                   instance 00 "e" id 00 sequence[8]         v1.Job as it was after an earlier
@@ -19,9 +20,13 @@
 //   bundle index_latest    instance 00 name 00 id                    bundle digest; name =
 //   "experiment" or "experiment/run" index_bundles   instance 00 hash BundleRecord by manifest
 //
+// In `default` also "schema_version"; "blobs" 00 instance: blobs[8] bytes[8] of it; "staged" 00
+// instance 00 hash size: a blob whose chunks are being written; "pin" 00 instance 00 hash
+// (PinRecord); "maintenance" (MaintenanceRecord).
+//
 // The pool's rows: in `default` "device" 00 name (DeviceRecord), "check" 00 platform
-// (HealthCheckRecord), "usage" 00 instance 00 user (UsageRecord); in `leases` "lease:" name of device
-// (DeviceLeaseRecord), which no lane's name can be.
+// (HealthCheckRecord), "usage" 00 instance 00 user (UsageRecord); in `leases` "lease:" name of
+// device (DeviceLeaseRecord), which no lane's name can be.
 #ifndef HELX_SERVER_STORE_KEYS_H_
 #define HELX_SERVER_STORE_KEYS_H_
 
@@ -36,9 +41,13 @@ namespace helx::server {
 // `value` as 8 big-endian bytes.
 std::string BigEndian64(uint64_t value);
 std::string BigEndian32(uint32_t value);
+// REQUIRES: 8 bytes.
+uint64_t FromBigEndian64(std::string_view bytes);
 
 std::string BlobChunkKey(std::string_view instance, const Digest& digest, uint32_t chunk);
 std::string BlobMetaKey(std::string_view instance, const Digest& digest);
+// The blob of a meta key. REQUIRES: it is one.
+Digest BlobOfMetaKey(std::string_view key);
 
 std::string JobKey(std::string_view instance, std::string_view id);
 std::string JobPrefix(std::string_view instance);

@@ -1,9 +1,9 @@
 #include "server/store/store.h"
 
 #include <rocksdb/cache.h>
-#include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
+#include <rocksdb/utilities/backup_engine.h>
 #include <sys/stat.h>
 
 #include <array>
@@ -16,34 +16,15 @@
 #include <thread>
 
 #include "server/store/ballast.h"
+#include "server/store/database.h"
+#include "server/store/fault_point.h"
 
 namespace helx::server {
 namespace {
 
-constexpr std::array<const char*, kFamilyCount> kFamilyNames = {
-    "default",    "blobs",       "jobs",          "actions",      "leases",       "idempotency",
-    "index_live", "index_names", "index_results", "index_latest", "index_bundles"};
-constexpr char kSchemaKey[] = "schema_version";
-constexpr char kSchemaVersion[] = "1";
 // A commit takes what has gathered, up to these bounds.
 constexpr size_t kCommitBatches = 2048;
 constexpr size_t kCommitBytes = 8 << 20;
-
-rocksdb::Slice SliceOf(std::string_view text) { return {text.data(), text.size()}; }
-std::string_view ViewOf(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
-
-absl::Status ToStatus(const rocksdb::Status& status) {
-  if (status.ok()) return absl::OkStatus();
-  const std::string text = "store: " + status.ToString();
-  if (status.IsNotFound()) return NotFound(text);
-  if (status.IsCorruption()) return DataLoss(text);
-  // A background error wraps the errno's own text.
-  if (status.IsNoSpace() || text.find("No space left") != std::string::npos ||
-      text.find("Disk quota") != std::string::npos) {
-    return absl::ResourceExhaustedError("the store's disk is full: " + text);
-  }
-  return absl::UnavailableError(text);
-}
 
 // RocksDB's own file logger aborts the process when the disk is full, since its asserts are live in
 // the packaged library.
@@ -104,11 +85,11 @@ struct Store::Impl {
 
   absl::Status OpenDatabase();
   void CloseDatabase();
-  absl::Status CheckSchema();
   absl::Status Write(const std::deque<Batch>& batches, bool sync);
   void RunCommitter();
   void Recover(std::deque<Batch>& batches, absl::Status status);
   void SetHealth(absl::Status status);
+  void PublishUsage();
 
   const StoreOptions options;
   Ballast ballast;
@@ -118,7 +99,11 @@ struct Store::Impl {
   mutable std::shared_mutex
       database_mutex;  // exclusive while the database is closed and opened again
   std::unique_ptr<rocksdb::DB> db;
-  std::array<rocksdb::ColumnFamilyHandle*, kFamilyCount> families{};
+  FamilyHandles families{};
+  // Used by whoever writes synced, which is one thread at a time; `usage` is for the others.
+  BlobUsageRows usage_rows;
+  mutable std::mutex usage_mutex;
+  std::map<std::string, BlobUsage, std::less<>> usage;
 
   mutable std::mutex mutex;
   std::condition_variable wake;
@@ -152,14 +137,25 @@ absl::Status Store::Impl::OpenDatabase() {
   }
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* opened = nullptr;
+  const std::string path = options.path + "/db";
+  HELX_RETURN_IF_ERROR(RefuseNewerSchema(options.path, path, options.env));
   // RocksDB complains of a folder that is not there before it makes one.
-  mkdir((options.path + "/db").c_str(), 0700);
+  mkdir(path.c_str(), 0700);
   const rocksdb::Status status =
-      rocksdb::DB::Open(db_options, options.path + "/db", descriptors, &handles, &opened);
+      rocksdb::DB::Open(db_options, path, descriptors, &handles, &opened);
   if (!status.ok()) return ToStatus(status);
   db.reset(opened);
   std::copy(handles.begin(), handles.end(), families.begin());
+  HELX_RETURN_IF_ERROR(MigrateSchema(db.get(), families, time(nullptr)));
+  FaultPoint("store.opened");
+  HELX_RETURN_IF_ERROR(usage_rows.Load(db.get(), families));
+  PublishUsage();
   return absl::OkStatus();
+}
+
+void Store::Impl::PublishUsage() {
+  std::lock_guard lock(usage_mutex);
+  usage = usage_rows.usage();
 }
 
 void Store::Impl::CloseDatabase() {
@@ -172,33 +168,16 @@ void Store::Impl::CloseDatabase() {
   db.reset();
 }
 
-absl::Status Store::Impl::CheckSchema() {
-  std::string version;
-  const rocksdb::Status status = db->Get({}, kSchemaKey, &version);
-  if (status.IsNotFound()) {
-    rocksdb::WriteOptions synced;
-    synced.sync = true;
-    return ToStatus(db->Put(synced, kSchemaKey, kSchemaVersion));
-  }
-  if (!status.ok()) return ToStatus(status);
-  if (version != kSchemaVersion) {
-    return FailedPrecondition("the store in " + options.path + " has schema version " + version +
-                              "; this helxd reads version " + kSchemaVersion +
-                              ": use the helxd that wrote it, or another --data-dir");
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<std::unique_ptr<Store>> Store::Open(const StoreOptions& options) {
   auto impl = std::make_unique<Impl>(options);
   // Reopening a full disk needs the space that the ballast holds.
   absl::Status opened = impl->OpenDatabase();
   if (absl::IsResourceExhausted(opened)) {
     impl->ballast.Release();
+    impl->CloseDatabase();
     opened = impl->OpenDatabase();
   }
   HELX_RETURN_IF_ERROR(opened);
-  HELX_RETURN_IF_ERROR(impl->CheckSchema());
   impl->health_status = impl->ballast.Take();
   return std::unique_ptr<Store>(new Store(std::move(impl)));
 }
@@ -286,6 +265,57 @@ absl::Status Store::WriteUnsynced(const Writes& writes) {
   return impl_->Write(batches, false);
 }
 
+std::map<std::string, BlobUsage, std::less<>> Store::Usage() const {
+  std::lock_guard lock(impl_->usage_mutex);
+  return impl_->usage;
+}
+
+BlobUsage Store::UsageOf(std::string_view instance) const {
+  std::lock_guard lock(impl_->usage_mutex);
+  const auto found = impl_->usage.find(instance);
+  return found == impl_->usage.end() ? BlobUsage() : found->second;
+}
+
+absl::Status Store::Reclaim(bool all, std::atomic<bool>* cancelled) {
+  std::shared_lock lock(impl_->database_mutex);
+  if (impl_->db == nullptr) return absl::UnavailableError("the store is being reopened");
+  rocksdb::CompactRangeOptions options;
+  options.exclusive_manual_compaction = false;
+  options.canceled = cancelled;
+  options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
+  if (all) {
+    options.blob_garbage_collection_policy = rocksdb::BlobGarbageCollectionPolicy::kForce;
+    options.blob_garbage_collection_age_cutoff = 1.0;
+  }
+  const rocksdb::Status status =
+      impl_->db->CompactRange(options, impl_->Handle(Family::kBlobs), nullptr, nullptr);
+  return *cancelled ? absl::CancelledError("the server is shutting down") : ToStatus(status);
+}
+
+absl::StatusOr<uint32_t> Store::Backup(const std::string& folder, int keep,
+                                       std::atomic<bool>* cancelled) {
+  std::shared_lock lock(impl_->database_mutex);
+  if (impl_->db == nullptr) return absl::UnavailableError("the store is being reopened");
+  rocksdb::BackupEngineOptions options(folder);
+  options.info_log = impl_->logger.get();
+  rocksdb::BackupEngine* opened = nullptr;
+  HELX_RETURN_IF_ERROR(
+      ToStatus(rocksdb::BackupEngine::Open(rocksdb::Env::Default(), options, &opened)));
+  const std::unique_ptr<rocksdb::BackupEngine> engine(opened);
+  rocksdb::CreateBackupOptions create;
+  create.flush_before_backup = true;
+  create.progress_callback = [&] {
+    if (*cancelled) engine->StopBackup();
+  };
+  rocksdb::BackupID id = 0;
+  const rocksdb::Status made = engine->CreateNewBackup(create, impl_->db.get(), &id);
+  if (*cancelled) return absl::CancelledError("the server is shutting down");
+  HELX_RETURN_IF_ERROR(ToStatus(made));
+  FaultPoint("backup.written");
+  HELX_RETURN_IF_ERROR(ToStatus(engine->PurgeOldBackups(static_cast<uint32_t>(keep))));
+  return id;
+}
+
 absl::Status Store::health() const {
   std::lock_guard lock(impl_->mutex);
   return impl_->health_status;
@@ -297,8 +327,10 @@ const std::string& Store::path() const { return impl_->options.path; }
 absl::Status Store::Impl::Write(const std::deque<Batch>& batches, bool sync) {
   if (db == nullptr) return absl::UnavailableError("the store is being reopened");
   rocksdb::WriteBatch merged;
+  std::vector<std::pair<std::string, bool>> metas;
   for (const Batch& batch : batches) {
     for (const RowWrite& row : batch.writes) {
+      if (row.family == Family::kBlobMeta) metas.emplace_back(row.key, row.value.has_value());
       const rocksdb::Status status = row.value.has_value()
                                          ? merged.Put(Handle(row.family), row.key, *row.value)
                                          : merged.Delete(Handle(row.family), row.key);
@@ -306,9 +338,15 @@ absl::Status Store::Impl::Write(const std::deque<Batch>& batches, bool sync) {
     }
   }
   if (merged.Count() == 0) return absl::OkStatus();
+  if (!metas.empty()) HELX_RETURN_IF_ERROR(usage_rows.Append(db.get(), families, metas, merged));
   rocksdb::WriteOptions write_options;
   write_options.sync = sync;
-  return ToStatus(db->Write(write_options, &merged));
+  HELX_RETURN_IF_ERROR(ToStatus(db->Write(write_options, &merged)));
+  if (!metas.empty()) {
+    usage_rows.Committed();
+    PublishUsage();
+  }
+  return absl::OkStatus();
 }
 
 void Store::Impl::SetHealth(absl::Status status) {
@@ -340,14 +378,17 @@ void Store::Impl::RunCommitter() {
       continue;
     }
     absl::Status status;
+    FaultPoint("store.before_commit");
     {
       std::shared_lock lock(database_mutex);
       status = Write(batches, true);
     }
     if (!status.ok()) Recover(batches, status);
+    FaultPoint("store.committed");
     for (const Batch& batch : batches) {
       if (batch.done) batch.done(absl::OkStatus());
     }
+    FaultPoint("store.answered");
   }
 }
 

@@ -9,8 +9,10 @@
 #ifndef HELX_SERVER_STORE_STORE_H_
 #define HELX_SERVER_STORE_STORE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,8 +39,12 @@ enum class Family {
   kIndexResults,
   kIndexLatest,
   kIndexBundles,
+  kBlobMeta,
 };
-inline constexpr int kFamilyCount = 11;
+inline constexpr int kFamilyCount = 12;
+
+// The schema of the rows (keys.h). A store of an older one is rewritten when it is opened.
+inline constexpr int kSchemaVersion = 2;
 
 // One row put (with a value) or deleted (without).
 struct RowWrite {
@@ -47,6 +53,14 @@ struct RowWrite {
   std::optional<std::string> value;
 };
 using Writes = std::vector<RowWrite>;
+
+// What the blobs of an instance take.
+struct BlobUsage {
+  int64_t blobs = 0;
+  int64_t bytes = 0;
+
+  friend bool operator==(const BlobUsage&, const BlobUsage&) = default;
+};
 
 struct StoreOptions {
   std::string path;  // an existing folder
@@ -63,8 +77,8 @@ class Store {
  public:
   using Done = std::function<void(const absl::Status&)>;
 
-  // Opens or creates the store. FAILED_PRECONDITION when it was written by a newer version;
-  // DATA_LOSS when it is damaged.
+  // Opens or creates the store; one that an older version wrote is brought up to date first.
+  // FAILED_PRECONDITION when it was written by a newer version; DATA_LOSS when it is damaged.
   static absl::StatusOr<std::unique_ptr<Store>> Open(const StoreOptions& options);
   // Commits what is queued (if the disk allows), then closes.
   ~Store();
@@ -92,7 +106,21 @@ class Store {
   absl::Status CommitAndWait(Writes writes);
   // Writes at once, unsynced: for chunks that nothing refers to yet. A later commit makes them
   // durable.
+  // REQUIRES: no row of kBlobMeta, since those are counted as they are committed.
   absl::Status WriteUnsynced(const Writes& writes);
+
+  // The blobs that each instance has, exactly as of the last commit.
+  std::map<std::string, BlobUsage, std::less<>> Usage() const;
+  BlobUsage UsageOf(std::string_view instance) const;
+
+  // Gives the space of deleted blobs back to the disk. Slow: `all` rewrites every blob, otherwise
+  // only the oldest files. CANCELLED soon after `cancelled` is set, as is the next.
+  absl::Status Reclaim(bool all, std::atomic<bool>* cancelled);
+
+  // Writes a new generation of backups into `folder` (made if needed) and keeps the newest `keep`.
+  // Answers its id. Serving goes on meanwhile. RESOURCE_EXHAUSTED when its disk is full.
+  absl::StatusOr<uint32_t> Backup(const std::string& folder, int keep,
+                                  std::atomic<bool>* cancelled);
 
   // OK while commits succeed and the ballast is held; otherwise why new work should be refused
   // (RESOURCE_EXHAUSTED when the disk is full, UNAVAILABLE otherwise).

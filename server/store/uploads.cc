@@ -11,6 +11,7 @@
 #include <ctime>
 
 #include "core/base/sha256.h"
+#include "server/store/fault_point.h"
 
 namespace helx::server {
 namespace {
@@ -69,6 +70,7 @@ absl::Status Upload::Append(int64_t offset, std::string_view data) {
     done += static_cast<size_t>(n);
     received_ += n;
   }
+  FaultPoint("upload.staged");
   return absl::OkStatus();
 }
 
@@ -123,8 +125,10 @@ void Uploads::Finish(std::shared_ptr<Upload> upload, Store::Done done) {
       Forget(upload);
       return done(Mismatch(name.digest, *hash));
     }
+    FaultPoint("upload.checked");
     blobs_->PutFile(name.instance, name.digest, upload->fd_,
                     [this, upload, done](const absl::Status& status) {
+                      FaultPoint("upload.stored");
                       if (status.ok()) Forget(upload);
                       done(status);
                     });
@@ -135,7 +139,7 @@ void Uploads::PutWhole(const UploadName& name, std::string content, Store::Done 
   const std::string hash = Sha256Hex(std::string_view(content));
   if (hash != name.digest.hash) return done(Mismatch(name.digest, hash));
   Writes writes;
-  BlobStore::AppendRows(name.instance, name.digest, content, writes);
+  blobs_->AppendRows(name.instance, name.digest, content, writes);
   store_->Commit(std::move(writes), std::move(done));
 }
 

@@ -1,6 +1,7 @@
 #include "server/telemetry/metrics.h"
 
 #include <exception>
+#include <iterator>
 
 namespace helx::server {
 namespace {
@@ -21,11 +22,20 @@ constexpr const char* kCodes[] = {
     "Aborted",  "OutOfRange",     "Unimplemented",    "Internal",          "Unavailable",
     "DataLoss", "Unauthenticated"};
 
+// By v1::StoreOperationKind, from 1.
+constexpr const char* kOperations[] = {"check", "scrub", "collect", "backup"};
+
 constexpr const char* kKinds[] = {"unspecified", "freeze", "build", "run"};
 
 std::string Lower(std::string text) {
   for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return text;
+}
+
+Labels FinishedLabels(v1::JobKind kind, v1::JobPhase outcome, v1::Fault fault) {
+  return {{"kind", Lower(v1::JobKind_Name(kind).substr(sizeof("JOB_KIND_") - 1))},
+          {"outcome", Lower(v1::JobPhase_Name(outcome))},
+          {"fault", fault == v1::FAULT_UNSPECIFIED ? "none" : Lower(v1::Fault_Name(fault))}};
 }
 
 prometheus::Family<prometheus::Counter>& Counters(prometheus::Registry& registry,
@@ -63,6 +73,20 @@ Metrics::Metrics(const std::string& version, const std::string& commit)
   lease_seconds_ =
       &Histograms(r, "helx_lease_seconds", "How long leases were held.").Add({}, kJobBuckets);
   finished_ = &Counters(r, "helx_jobs_finished_total", "Jobs that reached a terminal phase.");
+  // All there can be from the start: a rate of failures needs the series before the first failure.
+  for (int kind = v1::JOB_KIND_RUN; kind < v1::JobKind_ARRAYSIZE; ++kind) {
+    for (int phase = v1::SUCCEEDED; phase < v1::JobPhase_ARRAYSIZE; ++phase) {
+      if (phase != v1::FAILED) {
+        finished_->Add(FinishedLabels(static_cast<v1::JobKind>(kind),
+                                      static_cast<v1::JobPhase>(phase), v1::FAULT_UNSPECIFIED));
+        continue;
+      }
+      for (int fault = v1::FAULT_UNSPECIFIED + 1; fault < v1::Fault_ARRAYSIZE; ++fault) {
+        finished_->Add(FinishedLabels(static_cast<v1::JobKind>(kind), v1::FAILED,
+                                      static_cast<v1::Fault>(fault)));
+      }
+    }
+  }
   auto& cache = Counters(r, "helx_cache_hits_total", "Actions answered from the cache.");
   auto& dedup = Counters(r, "helx_dedup_hits_total", "Jobs that joined an action in flight.");
   for (int kind = v1::ACTION_KIND_FREEZE; kind <= v1::ACTION_KIND_RUN; ++kind) {
@@ -88,6 +112,31 @@ Metrics::Metrics(const std::string& version, const std::string& commit)
   oldest_ =
       &Gauges(r, "helx_queue_oldest_seconds", "How long the oldest queued job has waited.").Add({});
   writable_ = &Gauges(r, "helx_store_writable", "1 while the store accepts new work.").Add({});
+  store_blobs_ = &Gauges(r, "helx_store_blobs", "Blobs stored, by instance.");
+  store_bytes_ = &Gauges(r, "helx_store_bytes", "Bytes of these blobs.");
+  store_reads_ = &Counters(r, "helx_store_reads_total", "Chunks of blobs read.").Add({});
+  store_writes_ = &Counters(r, "helx_store_writes_total", "Blobs written.").Add({});
+  store_missing_ =
+      &Counters(r, "helx_store_missing_total", "Blobs asked for that are not stored.").Add({});
+  store_mismatches_ =
+      &Counters(r, "helx_store_digest_mismatch_total", "Damaged blobs found.").Add({});
+  collected_blobs_ =
+      &Counters(r, "helx_store_collected_blobs_total", "Blobs that garbage collection removed.")
+           .Add({});
+  collected_bytes_ =
+      &Counters(r, "helx_store_collected_bytes_total", "Bytes of these blobs.").Add({});
+  operations_ = &Counters(r, "helx_store_operations_total", "Operations on the store that ended.");
+  operation_end_ = &Gauges(r, "helx_store_operation_end_timestamp_seconds",
+                           "When an operation on the store last ended well.");
+  operation_problems_ = &Gauges(r, "helx_store_operation_problems",
+                                "Problems that the last operation of a kind found.");
+  for (const char* kind : kOperations) {
+    for (const char* result : {"ok", "error"}) {
+      operations_->Add({{"operation", kind}, {"result", result}});
+    }
+    operation_problems_->Add({{"operation", kind}});
+  }
+  last_seen_ = &Gauges(r, "helx_worker_last_seen_seconds", "Since a worker was last heard of.");
   rpc_started_ = &Counters(r, "grpc_server_started_total", "RPCs started.");
   rpc_handled_ = &Counters(r, "grpc_server_handled_total", "RPCs ended, by status code.");
   rpc_received_ = &Counters(r, "grpc_server_msg_received_total", "Messages received.");
@@ -115,6 +164,20 @@ void Metrics::Sample(const MetricsSample& sample) {
   workers_->Set(sample.live_workers);
   oldest_->Set(sample.oldest_queued_seconds);
   writable_->Set(sample.store_writable ? 1 : 0);
+  for (const auto& [instance, usage] : sample.stored) {
+    store_blobs_->Add({{"instance", instance}}).Set(static_cast<double>(usage.first));
+    store_bytes_->Add({{"instance", instance}}).Set(static_cast<double>(usage.second));
+  }
+  const auto raise = [](prometheus::Counter* counter, int64_t to) {
+    counter->Increment(static_cast<double>(to) - counter->Value());
+  };
+  raise(store_reads_, sample.store_reads);
+  raise(store_writes_, sample.store_writes);
+  raise(store_missing_, sample.store_missing);
+  raise(store_mismatches_, sample.store_mismatches);
+  for (const auto& [worker, seconds] : sample.worker_last_seen_seconds) {
+    last_seen_->Add({{"worker", worker}}).Set(seconds);
+  }
   for (size_t state = v1::STATE_IDLE; state < devices_.size(); ++state) {
     for (size_t health = v1::HEALTH_GOOD; health < devices_[state].size(); ++health) {
       devices_[state][health]->Set(sample.devices[state][health]);
@@ -132,14 +195,21 @@ void Metrics::PhaseChanged(v1::JobPhase from, v1::JobPhase to, double seconds_in
 }
 
 void Metrics::JobFinished(const v1::Job& job) {
-  const std::string fault = job.failure().fault() == v1::FAULT_UNSPECIFIED
-                                ? "none"
-                                : Lower(v1::Fault_Name(job.failure().fault()));
-  finished_
-      ->Add({{"kind", Lower(v1::JobKind_Name(job.kind()).substr(sizeof("JOB_KIND_") - 1))},
-             {"outcome", Lower(v1::JobPhase_Name(job.phase()))},
-             {"fault", fault}})
-      .Increment();
+  finished_->Add(FinishedLabels(job.kind(), job.phase(), job.failure().fault())).Increment();
+}
+
+void Metrics::StoreOperationEnded(const v1::StoreOperation& operation, bool ok) {
+  const int kind = operation.kind() - 1;
+  if (kind < 0 || kind >= static_cast<int>(std::size(kOperations))) return;
+  const Labels labels = {{"operation", kOperations[kind]}};
+  Labels with_result = labels;
+  with_result["result"] = ok ? "ok" : "error";
+  operations_->Add(with_result).Increment();
+  operation_problems_->Add(labels).Set(static_cast<double>(operation.problem_count()));
+  if (ok) operation_end_->Add(labels).SetToCurrentTime();
+  if (operation.kind() != v1::STORE_COLLECT || operation.dry_run()) return;
+  collected_blobs_->Increment(static_cast<double>(operation.removed_blobs()));
+  collected_bytes_->Increment(static_cast<double>(operation.removed_bytes()));
 }
 
 void Metrics::CacheHit(v1::ActionKind kind) { cache_hits_[kind]->Increment(); }

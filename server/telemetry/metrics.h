@@ -18,6 +18,7 @@
 
 #include "core/base/status.h"
 #include "helx/v1/pool.pb.h"
+#include "helx/v1/store.pb.h"
 #include "server/scheduler/observer.h"
 
 namespace helx::server {
@@ -27,6 +28,14 @@ struct MetricsSample {
   int live_workers = 0;
   double oldest_queued_seconds = 0;
   bool store_writable = true;
+  // By instance: blobs and their bytes.
+  std::map<std::string, std::pair<int64_t, int64_t>> stored;
+  // Counts since the start.
+  int64_t store_reads = 0;
+  int64_t store_writes = 0;
+  int64_t store_missing = 0;
+  int64_t store_mismatches = 0;
+  std::map<std::string, double> worker_last_seen_seconds;  // ago, by name
   // By v1::DeviceState and v1::DeviceHealth.
   std::array<std::array<int, v1::DeviceHealth_ARRAYSIZE>, v1::DeviceState_ARRAYSIZE> devices{};
 };
@@ -48,6 +57,8 @@ class Metrics : public SchedulerObserver {
   void Retried(v1::Fault fault) override;
   void LeaseExpired() override;
   void LeaseEnded(double seconds) override;
+  // An operation on the store ended, well or not.
+  void StoreOperationEnded(const v1::StoreOperation& operation, bool ok);
   // How a verification of a stored result ended.
   void Verified(std::string_view result);
 
@@ -82,6 +93,18 @@ class Metrics : public SchedulerObserver {
       devices_{};
   prometheus::Gauge* oldest_;
   prometheus::Gauge* writable_;
+  prometheus::Family<prometheus::Gauge>* store_blobs_;
+  prometheus::Family<prometheus::Gauge>* store_bytes_;
+  prometheus::Counter* store_reads_;
+  prometheus::Counter* store_writes_;
+  prometheus::Counter* store_missing_;
+  prometheus::Counter* store_mismatches_;
+  prometheus::Counter* collected_blobs_;
+  prometheus::Counter* collected_bytes_;
+  prometheus::Family<prometheus::Counter>* operations_;
+  prometheus::Family<prometheus::Gauge>* operation_end_;
+  prometheus::Family<prometheus::Gauge>* operation_problems_;
+  prometheus::Family<prometheus::Gauge>* last_seen_;
   prometheus::Family<prometheus::Counter>* rpc_started_;
   prometheus::Family<prometheus::Counter>* rpc_handled_;
   prometheus::Family<prometheus::Counter>* rpc_received_;

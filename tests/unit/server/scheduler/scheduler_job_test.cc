@@ -65,7 +65,7 @@ TEST_F(SchedulerTest, CacheHitWhoseBlobIsGoneExecutesAgain) {
   const v1::Job first = SubmitOk(Request(Document()));
   RunAll("w");
   const Digest bundle = FromProto(Get(first).bundle());
-  blobs_->Discard("default", bundle);
+  LoseBlob(bundle);
   Flush();
   v1::GetResultRequest by_digest;
   *by_digest.mutable_bundle() = ToProto(bundle);

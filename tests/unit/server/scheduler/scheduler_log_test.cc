@@ -189,7 +189,7 @@ TEST_F(ResubmitTest, SaysWhatIsGone) {
   const std::string document = Document();
   const v1::Job job = SubmitOk(Request(document));
   RunAll("w");
-  blobs_->Discard("default", DigestOf(std::string_view(document)));
+  LoseBlob(DigestOf(std::string_view(document)));
   Flush();
   v1::ResubmitJobRequest request;
   request.set_name(job.name());

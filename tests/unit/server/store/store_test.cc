@@ -3,15 +3,21 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rocksdb/db.h>
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
 #include <sys/stat.h>
 
 #include <atomic>
 #include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <memory>
 #include <thread>
 #include <vector>
 
+#include "server/store/backup.h"
 #include "server/store/ballast.h"
 #include "server/store/data_folder.h"
 #include "server/store/keys.h"
@@ -67,6 +73,38 @@ class FullDisk : public rocksdb::FileSystemWrapper {
   const std::atomic<bool>* const full_;
 };
 
+std::atomic<bool> never{false};
+
+// A database as a helxd of another version would leave it.
+struct RawDatabase {
+  explicit RawDatabase(const std::string& path, std::vector<std::string> names = {}) {
+    rocksdb::DBOptions options;
+    options.create_if_missing = true;
+    options.create_missing_column_families = true;
+    if (names.empty()) {
+      EXPECT_TRUE(rocksdb::DB::ListColumnFamilies(options, path, &names).ok());
+    }
+    std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
+    for (const std::string& name : names) descriptors.emplace_back(name, FamilyOptions());
+    rocksdb::DB* opened = nullptr;
+    EXPECT_TRUE(rocksdb::DB::Open(options, path, descriptors, &families, &opened).ok());
+    db.reset(opened);
+  }
+  ~RawDatabase() {
+    for (auto* family : families) db->DestroyColumnFamilyHandle(family);
+    db->Close();
+  }
+  static rocksdb::ColumnFamilyOptions FamilyOptions() {
+    rocksdb::ColumnFamilyOptions options;
+    options.enable_blob_files = true;
+    options.min_blob_size = 4096;
+    return options;
+  }
+
+  std::unique_ptr<rocksdb::DB> db;
+  std::vector<rocksdb::ColumnFamilyHandle*> families;
+};
+
 StoreOptions Options(const std::string& path) {
   StoreOptions options;
   options.path = path;
@@ -92,7 +130,7 @@ TEST(StoreTest, KeepsRowsOverReopening) {
   EXPECT_EQ(*(*store)->Get(Family::kJobs, "a"), "1");
   EXPECT_EQ(*(*store)->Get(Family::kActions, "a"), "2");
   EXPECT_TRUE(absl::IsNotFound((*store)->Get(Family::kJobs, "gone").status()));
-  EXPECT_EQ(*(*store)->Get(Family::kDefault, "schema_version"), "1");
+  EXPECT_EQ(*(*store)->Get(Family::kDefault, "schema_version"), "2");
 }
 
 TEST(StoreTest, RefusesANewerSchema) {
@@ -100,11 +138,151 @@ TEST(StoreTest, RefusesANewerSchema) {
   {
     auto store = Store::Open(Options(folder.path()));
     ASSERT_TRUE(store.ok());
-    ASSERT_TRUE((*store)->CommitAndWait({{Family::kDefault, "schema_version", "2"}}).ok());
+    ASSERT_TRUE((*store)->CommitAndWait({{Family::kDefault, "schema_version", "3"}}).ok());
   }
   const auto store = Store::Open(Options(folder.path()));
   EXPECT_TRUE(absl::IsFailedPrecondition(store.status())) << store.status();
-  EXPECT_THAT(MessageOf(store.status()), HasSubstr("schema version 2"));
+  EXPECT_THAT(MessageOf(store.status()), HasSubstr("schema version 3"));
+}
+
+// Families of its own, as version 2 added them.
+TEST(StoreTest, RefusesANewerSchemaWithFamiliesThatItDoesNotKnow) {
+  TempFolder folder;
+  { ASSERT_TRUE(Store::Open(Options(folder.path())).ok()); }
+  {
+    RawDatabase raw(folder.path() + "/db");
+    rocksdb::ColumnFamilyHandle* added = nullptr;
+    ASSERT_TRUE(raw.db->CreateColumnFamily({}, "of_tomorrow", &added).ok());
+    raw.families.push_back(added);
+    ASSERT_TRUE(raw.db->Put({}, "schema_version", "3").ok());
+  }
+  const auto store = Store::Open(Options(folder.path()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(store.status())) << store.status();
+  EXPECT_THAT(MessageOf(store.status()), HasSubstr("schema version 3"));
+}
+
+// keys.h of schema version 1: the meta row of a blob is its prefix and 'm', behind its chunks.
+TEST(StoreTest, MigratesTheFirstSchema) {
+  TempFolder folder;
+  const std::string name = std::string("default\0", 8) + std::string(32, '\x12');
+  const std::string first = name + BigEndian64(3);
+  const std::string second = name + BigEndian64(4);
+  const std::string unfinished = name + BigEndian64(5);
+  {
+    RawDatabase raw(folder.path() + "/db", {"default", "blobs", "jobs"});
+    auto* const blobs = raw.families[1];
+    for (const std::string& blob : {first, second, unfinished}) {
+      ASSERT_TRUE(raw.db->Put({}, blobs, blob + "c" + std::string(4, '\0'), "abc").ok());
+    }
+    ASSERT_TRUE(raw.db->Put({}, blobs, first + "m", "1").ok());
+    ASSERT_TRUE(raw.db->Put({}, blobs, second + "m", "1").ok());
+    ASSERT_TRUE(raw.db->Put({}, raw.families[2], "row", "kept").ok());
+    ASSERT_TRUE(raw.db->Put({}, "schema_version", "1").ok());
+  }
+  const int64_t before = time(nullptr);
+  for (int opening = 0; opening < 2; ++opening) {
+    auto store = Store::Open(Options(folder.path()));
+    ASSERT_TRUE(store.ok()) << store.status();
+    EXPECT_EQ(*(*store)->Get(Family::kDefault, "schema_version"), "2");
+    EXPECT_EQ(*(*store)->Get(Family::kJobs, "row"), "kept");
+    EXPECT_FALSE(*(*store)->Has(Family::kBlobs, first + "m"));
+    EXPECT_FALSE(*(*store)->Has(Family::kBlobMeta, unfinished));
+    EXPECT_EQ((*store)->UsageOf("default"), (BlobUsage{2, 3 + 4}));
+    for (const std::string& blob : {first, second}) {
+      const auto used = (*store)->Get(Family::kBlobMeta, blob);
+      ASSERT_TRUE(used.ok()) << used.status();
+      // Nothing is old enough to be collected because of the upgrade.
+      EXPECT_GE(static_cast<int64_t>(FromBigEndian64(*used)), before);
+    }
+    EXPECT_EQ(*(*store)->Get(Family::kBlobs, first + "c" + std::string(4, '\0')), "abc");
+  }
+}
+
+TEST(StoreTest, CountsBlobsAsTheyAreCommitted) {
+  TempFolder folder;
+  const Digest three{std::string(64, 'a'), 3};
+  const Digest seven{std::string(64, 'b'), 7};
+  const std::string used = BigEndian64(0);
+  {
+    auto store = Store::Open(Options(folder.path()));
+    ASSERT_TRUE(store.ok()) << store.status();
+    // Twice in one batch, and a deletion of what is not there.
+    ASSERT_TRUE((*store)
+                    ->CommitAndWait({{Family::kBlobMeta, BlobMetaKey("a", three), used},
+                                     {Family::kBlobMeta, BlobMetaKey("a", three), used},
+                                     {Family::kBlobMeta, BlobMetaKey("a", seven), std::nullopt},
+                                     {Family::kBlobMeta, BlobMetaKey("b", seven), used}})
+                    .ok());
+    EXPECT_EQ((*store)->UsageOf("a"), (BlobUsage{1, 3}));
+    ASSERT_TRUE((*store)
+                    ->CommitAndWait({{Family::kBlobMeta, BlobMetaKey("a", three), used},
+                                     {Family::kBlobMeta, BlobMetaKey("a", seven), used}})
+                    .ok());
+    EXPECT_EQ((*store)->UsageOf("a"), (BlobUsage{2, 10}));
+    ASSERT_TRUE(
+        (*store)->CommitAndWait({{Family::kBlobMeta, BlobMetaKey("a", three), std::nullopt}}).ok());
+  }
+  auto store = Store::Open(Options(folder.path()));
+  ASSERT_TRUE(store.ok()) << store.status();
+  EXPECT_EQ((*store)->UsageOf("a"), (BlobUsage{1, 7}));
+  EXPECT_EQ((*store)->UsageOf("b"), (BlobUsage{1, 7}));
+  EXPECT_EQ((*store)->UsageOf("c"), BlobUsage());
+  EXPECT_EQ((*store)->Usage().size(), 2u);
+}
+
+TEST(StoreTest, BackupIsAStoreOfItsTime) {
+  TempFolder folder;
+  const std::string backups = folder.path() + "/backups";
+  std::filesystem::create_directory(folder.path() + "/a");
+  std::filesystem::create_directory(folder.path() + "/b");
+  EXPECT_TRUE(absl::IsNotFound(ListBackups(backups).status()));
+  const std::string big(3 << 20, 'x');  // beyond the memory table: in a blob file
+  {
+    auto store = Store::Open(Options(folder.path() + "/a"));
+    ASSERT_TRUE(store.ok()) << store.status();
+    ASSERT_TRUE(
+        (*store)->CommitAndWait({{Family::kJobs, "a", "1"}, {Family::kBlobs, "big", big}}).ok());
+    EXPECT_EQ(*(*store)->Backup(backups, 2, &never), 1u);
+    ASSERT_TRUE((*store)->CommitAndWait({{Family::kJobs, "a", "2"}}).ok());
+    EXPECT_EQ(*(*store)->Backup(backups, 2, &never), 2u);
+    EXPECT_EQ(*(*store)->Backup(backups, 2, &never), 3u);
+    EXPECT_TRUE(
+        absl::IsFailedPrecondition(RestoreBackup(backups, 0, folder.path() + "/a").status()));
+  }
+  const auto listed = ListBackups(backups);
+  ASSERT_TRUE(listed.ok()) << listed.status();
+  ASSERT_EQ(listed->size(), 2u);
+  EXPECT_EQ((*listed)[0].id, 2u);
+  EXPECT_TRUE(absl::IsNotFound(RestoreBackup(backups, 1, folder.path() + "/b").status()));
+  ASSERT_EQ(RestoreBackup(backups, 0, folder.path() + "/b")->id, 3u);
+  auto store = Store::Open(Options(folder.path() + "/b"));
+  ASSERT_TRUE(store.ok()) << store.status();
+  EXPECT_EQ(*(*store)->Get(Family::kJobs, "a"), "2");
+  EXPECT_EQ(*(*store)->Get(Family::kBlobs, "big"), big);
+}
+
+TEST(StoreTest, DamagedBackupIsNotRestored) {
+  TempFolder folder;
+  const std::string backups = folder.path() + "/backups";
+  std::filesystem::create_directory(folder.path() + "/a");
+  std::filesystem::create_directory(folder.path() + "/b");
+  {
+    auto store = Store::Open(Options(folder.path() + "/a"));
+    ASSERT_TRUE(store.ok()) << store.status();
+    ASSERT_TRUE((*store)->CommitAndWait({{Family::kJobs, "a", std::string(10'000, 'x')}}).ok());
+    ASSERT_TRUE((*store)->Backup(backups, 2, &never).ok());
+  }
+  bool changed = false;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(backups)) {
+    if (entry.path().extension() != ".sst") continue;
+    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(100);
+    file.put('?');
+    changed = true;
+  }
+  ASSERT_TRUE(changed);
+  const auto restored = RestoreBackup(backups, 0, folder.path() + "/b");
+  EXPECT_TRUE(absl::IsDataLoss(restored.status())) << restored.status();
 }
 
 TEST(StoreTest, CommitsInOrderAndAnswersEachBatch) {
