@@ -1,5 +1,6 @@
 #include "client/cli/bundle_view.h"
 
+#include "client/cli/memory_view.h"
 #include "client/cli/tensor_text.h"
 #include "client/cli/text.h"
 
@@ -26,9 +27,12 @@ std::string AcquisitionText(const Acquisition& acquisition) {
 }
 
 std::vector<std::pair<const char*, const Metric*>> MemoryRows(const MemoryFigures& memory) {
-  return {{"ROM", &memory.rom_bytes},           {"  code", &memory.text_bytes},
-          {"  constants", &memory.rodata_bytes}, {"  weights", &memory.weight_bytes},
-          {"RAM", &memory.ram_bytes},            {"  arena", &memory.arena_bytes},
+  return {{"ROM", &memory.rom_bytes},
+          {"  code", &memory.text_bytes},
+          {"  constants", &memory.rodata_bytes},
+          {"  weights", &memory.weight_bytes},
+          {"RAM", &memory.ram_bytes},
+          {"  arena", &memory.arena_bytes},
           {"  variables", &memory.variable_bytes},
           {"Stack high water", &memory.stack_high_water_bytes}};
 }
@@ -150,7 +154,8 @@ absl::Status PrintOutputs(const LoadedBundle& bundle, const BundleViewOptions& o
       HELX_ASSIGN_OR_RETURN(const std::string bytes, bundle.Output(i, j));
       out << "     " << FirstElements(spec.dtype, bytes, options.values) << '\n';
       if (options.top > 0) {
-        out << "     top " << options.top << ": " << TopText(spec.dtype, bytes, options.top) << '\n';
+        out << "     top " << options.top << ": " << TopText(spec.dtype, bytes, options.top)
+            << '\n';
       }
     }
     if (sample.verification) PrintVerification(*sample.verification, out);
@@ -175,8 +180,7 @@ absl::StatusOr<Json> TopToJson(const LoadedBundle& bundle, int64_t count) {
     for (size_t j = 0; j < bundle.result.samples[i].output_tensors.size(); ++j) {
       HELX_ASSIGN_OR_RETURN(const std::string bytes, bundle.Output(i, j));
       Json elements = Json::array();
-      for (const auto& element :
-           LargestElements(bundle.result.outputs[j].dtype, bytes, count)) {
+      for (const auto& element : LargestElements(bundle.result.outputs[j].dtype, bytes, count)) {
         elements.push_back({{"position", element.position}, {"value", element.value}});
       }
       outputs.push_back(std::move(elements));
@@ -192,6 +196,7 @@ absl::Status PrintBundle(const LoadedBundle& bundle, const std::string& where,
                          const BundleViewOptions& options, std::ostream& out) {
   PrintIdentities(bundle, where, out);
   PrintMemory(bundle.result.memory, out);
+  if (options.memory) HELX_RETURN_IF_ERROR(PrintMemoryPlan(bundle, out));
   PrintSamples(bundle.result, out);
   HELX_RETURN_IF_ERROR(PrintInputs(bundle, options, out));
   HELX_RETURN_IF_ERROR(PrintOutputs(bundle, options, out));
@@ -212,6 +217,9 @@ absl::StatusOr<Json> BundleToJson(const LoadedBundle& bundle, const std::string&
                {"result", std::move(result)}};
   if (options.top > 0) {
     HELX_ASSIGN_OR_RETURN(json["top"], TopToJson(bundle, options.top));
+  }
+  if (options.memory) {
+    HELX_ASSIGN_OR_RETURN(json["memory_plan"], MemoryPlanOf(bundle));
   }
   return json;
 }

@@ -14,16 +14,17 @@
 namespace helx::cli {
 
 struct BundleViewOptions {
-  int64_t values = 8;  // elements shown of each tensor
-  int64_t top = 0;    // largest elements shown of each captured output
+  int64_t values = 8;   // elements shown of each tensor
+  int64_t top = 0;      // largest elements shown of each captured output
+  bool memory = false;  // the memory plan, by tensor and by operator
 };
 
-// Identities, figures, samples, tensors, verdicts and issues. `where` names the bundle. Errors: a retained tensor that
-// cannot be read.
+// Identities, figures, samples, tensors, verdicts and issues. `where` names the bundle. Errors: a
+// retained tensor that cannot be read.
 absl::Status PrintBundle(const LoadedBundle& bundle, const std::string& where,
                          const BundleViewOptions& options, std::ostream& out);
 
-// The same as one JSON object; `top` only when asked for.
+// The same as one JSON object; `top` and `memory_plan` only when asked for.
 absl::StatusOr<Json> BundleToJson(const LoadedBundle& bundle, const std::string& where,
                                   const BundleViewOptions& options);
 

@@ -19,6 +19,8 @@ class Show : public Command {
                     "Also list the K largest elements of captured outputs");
     options.Integer("--values", view_.values, 0, 1'000'000,
                     "Elements shown of each tensor (default 8)");
+    options.Flag("--memory", view_.memory,
+                 "Also show where each tensor lies and what each operator has in use");
   }
 
   absl::StatusOr<ExitCode> Run(Invocation& invocation) override {

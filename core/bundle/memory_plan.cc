@@ -4,10 +4,13 @@
 #include <array>
 #include <initializer_list>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/base/hex.h"
 #include "core/base/json.h"
 #include "core/base/yaml_scalar.h"
+#include "core/bundle/arena_map.h"
 #include "core/bundle/layout.h"
 #include "core/bundle/refusal.h"
 
@@ -54,60 +57,107 @@ absl::Status CheckNamed(const Json& item, const char* ordinal, const std::string
   return Bytes(item, ordinal, where).status();
 }
 
-// The bytes of scratch memory of an operator.
-absl::StatusOr<int64_t> PlannedScratch(const Json& step, const std::string& where) {
-  HELX_RETURN_IF_ERROR(
-      CheckMembers(step, where, {"index", "kernel", "macs", "name", "scratch_bytes", "subgraph"}));
+absl::Status CheckInArena(const ArenaExtent& extent, const std::string& where, int64_t arena) {
+  if (extent.offset <= arena && extent.bytes <= arena - extent.offset) return absl::OkStatus();
+  return InvalidArgument(where + " has " + std::to_string(extent.bytes) + " bytes at " +
+                         std::to_string(extent.offset) + ", outside the arena of " +
+                         std::to_string(arena));
+}
+
+// An operator's scratch memory, which it needs at its own step, and what it says is in use then.
+struct PlannedStep {
+  ArenaExtent scratch;
+  int64_t live_bytes = 0;
+};
+
+absl::StatusOr<PlannedStep> ParseStep(const Json& step, const std::string& where, int64_t arena) {
+  HELX_RETURN_IF_ERROR(CheckMembers(step, where,
+                                    {"index", "kernel", "live_bytes", "macs", "name",
+                                     "scratch_bytes", "scratch_offset", "step", "subgraph"}));
   HELX_RETURN_IF_ERROR(CheckNamed(step, "index", where));
   HELX_RETURN_IF_ERROR(JsonString(step, "kernel", where).status());
   HELX_RETURN_IF_ERROR(Bytes(step, "macs", where).status());
-  return Bytes(step, "scratch_bytes", where);
+  PlannedStep planned;
+  HELX_ASSIGN_OR_RETURN(planned.live_bytes, Bytes(step, "live_bytes", where));
+  HELX_ASSIGN_OR_RETURN(planned.scratch.bytes, Bytes(step, "scratch_bytes", where));
+  HELX_ASSIGN_OR_RETURN(planned.scratch.offset, Bytes(step, "scratch_offset", where));
+  HELX_ASSIGN_OR_RETURN(planned.scratch.first, JsonInt(step, "step", where));
+  planned.scratch.last = planned.scratch.first;
+  HELX_RETURN_IF_ERROR(CheckInArena(planned.scratch, where, arena));
+  return planned;
 }
 
-absl::Status CheckPlannedTensor(const Json& tensor, const std::string& where, int64_t arena) {
+absl::StatusOr<ArenaExtent> ParseTensor(const Json& tensor, const std::string& where,
+                                        int64_t arena) {
   HELX_RETURN_IF_ERROR(CheckMembers(
       tensor, where, {"bytes", "first", "last", "name", "number", "offset", "subgraph"}));
   HELX_RETURN_IF_ERROR(CheckNamed(tensor, "number", where));
-  HELX_ASSIGN_OR_RETURN(const int64_t offset, Bytes(tensor, "offset", where));
-  HELX_ASSIGN_OR_RETURN(const int64_t bytes, Bytes(tensor, "bytes", where));
-  HELX_ASSIGN_OR_RETURN(const int64_t first, JsonInt(tensor, "first", where));
-  HELX_ASSIGN_OR_RETURN(const int64_t last, JsonInt(tensor, "last", where));
-  if (offset > arena || bytes > arena - offset) {
-    return InvalidArgument(where + " has " + std::to_string(bytes) + " bytes at " +
-                           std::to_string(offset) + ", outside the arena of " +
-                           std::to_string(arena));
+  ArenaExtent extent;
+  HELX_ASSIGN_OR_RETURN(extent.offset, Bytes(tensor, "offset", where));
+  HELX_ASSIGN_OR_RETURN(extent.bytes, Bytes(tensor, "bytes", where));
+  HELX_ASSIGN_OR_RETURN(extent.first, JsonInt(tensor, "first", where));
+  HELX_ASSIGN_OR_RETURN(extent.last, JsonInt(tensor, "last", where));
+  HELX_RETURN_IF_ERROR(CheckInArena(extent, where, arena));
+  if (extent.first > extent.last) {
+    return InvalidArgument(where + " is last used before it is first used");
   }
-  if (first > last) return InvalidArgument(where + " is last used before it is first used");
-  return absl::OkStatus();
+  return extent;
+}
+
+// The map over time, from tensors and scratch memory.
+absl::Status CheckMap(std::vector<ArenaExtent> extents, const std::vector<PlannedStep>& steps,
+                      int64_t peak_bytes) {
+  std::vector<int64_t> times;
+  for (const PlannedStep& step : steps) {
+    extents.push_back(step.scratch);
+    times.push_back(step.scratch.first);
+  }
+  const std::vector<int64_t> live = LiveBytes(extents, times);
+  int64_t peak = 0;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    peak = std::max(peak, live[i]);
+    if (live[i] == steps[i].live_bytes) continue;
+    return InvalidArgument(ItemPath("memory.operators", i) + ".live_bytes is " +
+                           std::to_string(steps[i].live_bytes) + "; tensors and scratch memory " +
+                           "then take " + std::to_string(live[i]));
+  }
+  if (peak == peak_bytes) return absl::OkStatus();
+  return InvalidArgument("memory.peak_bytes is " + std::to_string(peak_bytes) +
+                         "; its operators need " + std::to_string(peak));
 }
 
 absl::StatusOr<Plan> ParsePlan(std::string_view text) {
   HELX_ASSIGN_OR_RETURN(const Json value, ParseJson(text));
   const std::string where = "memory";
-  HELX_RETURN_IF_ERROR(CheckMembers(value, where,
-                                    {"arena_bytes", "operators", "placement", "scratch_bytes",
-                                     "tensors", "variable_bytes", "weight_bytes"}));
+  HELX_RETURN_IF_ERROR(
+      CheckMembers(value, where,
+                   {"arena_bytes", "operators", "peak_bytes", "placement", "scratch_bytes",
+                    "tensors", "variable_bytes", "weight_bytes"}));
   Plan plan;
   HELX_ASSIGN_OR_RETURN(plan.arena_bytes, Bytes(value, "arena_bytes", where));
   HELX_ASSIGN_OR_RETURN(plan.scratch_bytes, Bytes(value, "scratch_bytes", where));
   HELX_ASSIGN_OR_RETURN(plan.variable_bytes, Bytes(value, "variable_bytes", where));
   HELX_ASSIGN_OR_RETURN(plan.weight_bytes, Bytes(value, "weight_bytes", where));
   HELX_ASSIGN_OR_RETURN(const Json* tensors, JsonList(value, "tensors", where));
+  std::vector<ArenaExtent> extents(tensors->size());
   for (size_t i = 0; i < tensors->size(); ++i) {
-    HELX_RETURN_IF_ERROR(
-        CheckPlannedTensor((*tensors)[i], ItemPath("memory.tensors", i), plan.arena_bytes));
+    HELX_ASSIGN_OR_RETURN(
+        extents[i], ParseTensor((*tensors)[i], ItemPath("memory.tensors", i), plan.arena_bytes));
   }
   HELX_ASSIGN_OR_RETURN(const Json* operators, JsonList(value, "operators", where));
+  std::vector<PlannedStep> steps(operators->size());
   int64_t scratch = 0;
   for (size_t i = 0; i < operators->size(); ++i) {
-    HELX_ASSIGN_OR_RETURN(const int64_t bytes,
-                          PlannedScratch((*operators)[i], ItemPath("memory.operators", i)));
-    scratch = std::max(scratch, bytes);
+    HELX_ASSIGN_OR_RETURN(
+        steps[i], ParseStep((*operators)[i], ItemPath("memory.operators", i), plan.arena_bytes));
+    scratch = std::max(scratch, steps[i].scratch.bytes);
   }
   if (scratch != plan.scratch_bytes) {
     return InvalidArgument("memory.scratch_bytes is " + std::to_string(plan.scratch_bytes) +
                            "; its operators need " + std::to_string(scratch));
   }
+  HELX_ASSIGN_OR_RETURN(const int64_t peak_bytes, Bytes(value, "peak_bytes", where));
+  HELX_RETURN_IF_ERROR(CheckMap(std::move(extents), steps, peak_bytes));
   HELX_ASSIGN_OR_RETURN(const Json* placement, JsonMember(value, "placement", where));
   HELX_RETURN_IF_ERROR(CheckMembers(*placement, "memory.placement", {"arena", "code", "weights"}));
   HELX_ASSIGN_OR_RETURN(plan.arena, JsonString(*placement, "arena", "memory.placement"));
@@ -184,10 +234,6 @@ absl::Status CheckMemoryPlan(std::string_view text, const Image& image, const Pl
   HELX_RETURN_IF_ERROR(
       CheckReserved("variables", plan->variable_bytes, image.sizes.variable_bytes));
   HELX_RETURN_IF_ERROR(CheckReserved("weights", plan->weight_bytes, image.sizes.weight_bytes));
-  if (plan->scratch_bytes > plan->arena_bytes) {
-    return RefuseEvidence("memory_plan_invalid",
-                          std::string(kMemoryPlanPath) + " plans more scratch memory than arena");
-  }
   return CheckPlacement(*plan, image, platform, request.placement);
 }
 

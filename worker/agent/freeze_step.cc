@@ -11,9 +11,8 @@ namespace {
 Json Refusal(const std::vector<engine::Violation>& violations, std::string_view message) {
   Json list = Json::array();
   for (const engine::Violation& violation : violations) {
-    list.push_back(Json{{"code", violation.code},
-                        {"subject", violation.subject},
-                        {"message", violation.message}});
+    list.push_back(Json{
+        {"code", violation.code}, {"subject", violation.subject}, {"message", violation.message}});
   }
   Json outcome = FailureOutcome(
       "USER", violations.empty() ? "model_refused" : violations.front().code, message);
@@ -21,7 +20,8 @@ Json Refusal(const std::vector<engine::Violation>& violations, std::string_view 
   return outcome;
 }
 
-// The same for one finding of the document or request; its message begins with the key path it is about.
+// The same for one finding of the document or request; its message begins with the key path it is
+// about.
 Json Refusal(const absl::Status& status, std::string_view default_code) {
   const std::string code = ErrorCodeOf(status), message = MessageOf(status);
   const std::string subject = message.substr(0, std::min(message.find(": "), message.size()));
@@ -80,14 +80,14 @@ absl::StatusOr<Json> FreezeStep(const ActionInput& input, const ActionContext& c
   }
 
   const PlacementEntry& placement = document->job.placement;
-  const absl::Status placed =
-      target::CheckWish(*tools.board, {placement.code, placement.weights, placement.arena});
+  const target::PlacementWish wish{placement.code, placement.weights, placement.arena};
+  const absl::Status placed = target::CheckWish(*tools.board, wish);
   if (!placed.ok()) return Refusal(placed, "unknown_region");
 
   HELX_ASSIGN_OR_RETURN(const std::string model, input.Blob(document->model));
   std::vector<engine::Violation> violations;
   const auto interface =
-      tools.implementation->Preflight(AsBytes(model), *tools.board, &violations);
+      tools.implementation->Preflight(AsBytes(model), *tools.board, &violations, wish);
   if (!interface.ok()) return Refusal(violations, MessageOf(interface.status()));
 
   FreezeFacts facts;
@@ -96,9 +96,8 @@ absl::StatusOr<Json> FreezeStep(const ActionInput& input, const ActionContext& c
   facts.engine = tools.engine->identity;
   facts.toolchain = tools.target->toolchain;
   facts.target = tools.target->executor;
-  const auto request = Freeze(*document, facts, [&](const Digest& digest) {
-    return input.Blob(digest);
-  });
+  const auto request =
+      Freeze(*document, facts, [&](const Digest& digest) { return input.Blob(digest); });
   if (!request.ok()) {
     if (!absl::IsInvalidArgument(request.status()) && !absl::IsOutOfRange(request.status())) {
       return request.status();

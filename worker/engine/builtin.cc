@@ -26,8 +26,9 @@ std::string BuiltinEngine::version() const {
 
 absl::StatusOr<ModelInterface> BuiltinEngine::Preflight(std::span<const uint8_t> model,
                                                         const target::Board& board,
-                                                        std::vector<Violation>* violations) const {
-  std::optional<Program> program = BuildProgram(model, board, violations);
+                                                        std::vector<Violation>* violations,
+                                                        const target::PlacementWish& wish) const {
+  std::optional<Program> program = BuildProgram(model, board, violations, Purpose::kMeasure, wish);
   if (!program) return Refusal(*violations);
   return std::move(program->interface);
 }

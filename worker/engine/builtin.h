@@ -12,8 +12,10 @@ class BuiltinEngine : public Engine {
   std::string version() const override;
   absl::StatusOr<ModelInterface> Preflight(std::span<const uint8_t> model,
                                            const target::Board& board,
-                                           std::vector<Violation>* violations) const override;
-  absl::StatusOr<GeneratedModel> Generate(std::span<const uint8_t> model, const target::Board& board,
+                                           std::vector<Violation>* violations,
+                                           const target::PlacementWish& wish) const override;
+  absl::StatusOr<GeneratedModel> Generate(std::span<const uint8_t> model,
+                                          const target::Board& board,
                                           Purpose purpose) const override;
 };
 

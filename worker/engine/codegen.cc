@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/bundle/arena_map.h"
+
 namespace helx::engine {
 namespace {
 
@@ -15,22 +17,34 @@ constexpr size_t kMaxCommentBytes = 80;
 
 std::string_view CType(TensorType type) {
   switch (type) {
-    case TensorType::INT8: return "int8_t";
+    case TensorType::INT8:
+      return "int8_t";
     case TensorType::UINT8:
-    case TensorType::BOOL: return "uint8_t";
-    case TensorType::INT16: return "int16_t";
-    case TensorType::FLOAT16: return "uint16_t";
-    case TensorType::INT32: return "int32_t";
-    case TensorType::INT64: return "int64_t";
-    case TensorType::UINT16: return "uint16_t";
-    case TensorType::UINT32: return "uint32_t";
-    case TensorType::UINT64: return "uint64_t";
-    case TensorType::FLOAT32: return "float";
-    default: return "uint8_t";
+    case TensorType::BOOL:
+      return "uint8_t";
+    case TensorType::INT16:
+      return "int16_t";
+    case TensorType::FLOAT16:
+      return "uint16_t";
+    case TensorType::INT32:
+      return "int32_t";
+    case TensorType::INT64:
+      return "int64_t";
+    case TensorType::UINT16:
+      return "uint16_t";
+    case TensorType::UINT32:
+      return "uint32_t";
+    case TensorType::UINT64:
+      return "uint64_t";
+    case TensorType::FLOAT32:
+      return "float";
+    default:
+      return "uint8_t";
   }
 }
 
-// A model's tensor name as a C identifier; the tensor's number keeps it unique. Of a path only the end says something.
+// A model's tensor name as a C identifier; the tensor's number keeps it unique. Of a path only the
+// end says something.
 std::string Identifier(const Tensor& tensor, int32_t number) {
   std::string text;
   for (char c : tensor.name.substr(0, tensor.name.find(';'))) {
@@ -62,9 +76,12 @@ std::string Comment(std::string text) {
 
 const char* ArrayOf(Place::Kind kind) {
   switch (kind) {
-    case Place::Kind::kConstant: return "helx_weights";
-    case Place::Kind::kVariable: return "variables";
-    default: return "arena";
+    case Place::Kind::kConstant:
+      return "helx_weights";
+    case Place::Kind::kVariable:
+      return "variables";
+    default:
+      return "arena";
   }
 }
 
@@ -91,12 +108,11 @@ class Writer {
  private:
   const Subgraph& Graph(size_t f) const { return program_.graph(program_.frames[f]); }
 
-  // What belongs to a called subgraph says so. Tensors of the primary one end with "_" and digits, which nothing else does.
+  // What belongs to a called subgraph says so. Tensors of the primary one end with "_" and digits,
+  // which nothing else does.
   static std::string Suffix(size_t f) { return f == 0 ? "" : "_f" + std::to_string(f); }
 
-  static std::string Function(size_t f) {
-    return f == 0 ? "invoke" : "frame_" + std::to_string(f);
-  }
+  static std::string Function(size_t f) { return f == 0 ? "invoke" : "frame_" + std::to_string(f); }
 
   std::string Name(size_t f, int32_t number) const {
     return Identifier(Graph(f).tensors[number], number) + Suffix(f);
@@ -181,7 +197,8 @@ class Writer {
 
   std::string ArgumentText(size_t f, const Step& step, const Argument& argument) const {
     switch (argument.kind) {
-      case Argument::Kind::kTensor: return Name(f, argument.tensor);
+      case Argument::Kind::kTensor:
+        return Name(f, argument.tensor);
       case Argument::Kind::kScratch:
         return "(void*)(arena + " + std::to_string(step.scratch_offset + argument.offset) + ")";
       case Argument::Kind::kState:
@@ -196,7 +213,8 @@ class Writer {
     return "0";
   }
 
-  // What ends the invocation when `call` answers 0; named after the operator of the primary subgraph.
+  // What ends the invocation when `call` answers 0; named after the operator of the primary
+  // subgraph.
   static std::string OrFail(const std::string& call, const Step& step) {
     return "  if (!" + call + ") return " + std::to_string(step.op + 1) + ";\n";
   }
@@ -295,10 +313,18 @@ class Writer {
         continue;
       }
       switch (step.lowering.control) {
-        case Control::kNone: CallKernels(f, step); break;
-        case Control::kIf: Branch(f, step); break;
-        case Control::kWhile: Loop(f, step); break;
-        case Control::kCallOnce: Once(step); break;
+        case Control::kNone:
+          CallKernels(f, step);
+          break;
+        case Control::kIf:
+          Branch(f, step);
+          break;
+        case Control::kWhile:
+          Loop(f, step);
+          break;
+        case Control::kCallOnce:
+          Once(step);
+          break;
       }
       for (size_t i = 0; f == 0 && i < op.outputs.size(); ++i) {
         if (program_.frames[0].places[op.outputs[i]].kind == Place::Kind::kNone) continue;
@@ -327,8 +353,12 @@ class Writer {
     text_ += inputs + outputs +
              "static const helx_region regions[] = {{arena, sizeof arena}};\n\n"
              "const helx_model helx_the_model = {\n"
-             "    .input_count = " + std::to_string(graph.inputs.size()) + ",\n"
-             "    .output_count = " + std::to_string(graph.outputs.size()) + ",\n"
+             "    .input_count = " +
+             std::to_string(graph.inputs.size()) +
+             ",\n"
+             "    .output_count = " +
+             std::to_string(graph.outputs.size()) +
+             ",\n"
              "    .region_count = 1,\n"
              "    .inputs = inputs,\n"
              "    .outputs = outputs,\n"
@@ -380,6 +410,8 @@ std::map<std::string, std::string> GenerateSources(const Program& program) {
 Json MemoryReport(const Program& program) {
   Json tensors = Json::array();
   Json operators = Json::array();
+  std::vector<ArenaExtent> extents;
+  std::vector<int64_t> steps;
   for (const Frame& frame : program.frames) {
     const Subgraph& graph = program.graph(frame);
     for (size_t number = 0; number < frame.places.size(); ++number) {
@@ -393,6 +425,8 @@ Json MemoryReport(const Program& program) {
                          {"bytes", model::ByteSize(graph.tensors[number])},
                          {"first", buffer.first},
                          {"last", buffer.last}});
+      extents.push_back({place.offset, static_cast<int64_t>(model::ByteSize(graph.tensors[number])),
+                         buffer.first, buffer.last});
     }
     for (const Step& step : frame.steps) {
       operators.push_back({{"index", step.op},
@@ -400,10 +434,17 @@ Json MemoryReport(const Program& program) {
                            {"name", model::OperatorText(graph.operators[step.op])},
                            {"kernel", step.elided ? "" : step.lowering.function},
                            {"macs", step.lowering.macs},
+                           {"step", step.start},
+                           {"scratch_offset", step.scratch_offset},
                            {"scratch_bytes", step.lowering.scratch_bytes}});
+      steps.push_back(step.start);
+      extents.push_back({step.scratch_offset, step.lowering.scratch_bytes, step.start, step.start});
     }
   }
+  const std::vector<int64_t> live = LiveBytes(extents, steps);
+  for (size_t i = 0; i < live.size(); ++i) operators[i]["live_bytes"] = live[i];
   return {{"arena_bytes", program.arena_bytes},
+          {"peak_bytes", live.empty() ? 0 : *std::max_element(live.begin(), live.end())},
           {"scratch_bytes", program.scratch_bytes},
           {"variable_bytes", program.variable_bytes},
           {"weight_bytes", program.constants.bytes().size()},

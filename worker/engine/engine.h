@@ -12,12 +12,14 @@
 #include "core/base/status.h"
 #include "core/tensor/tensor_spec.h"
 #include "worker/target/board.h"
+#include "worker/target/linker_script.h"
 
 namespace helx::engine {
 
 // One reason why a model cannot be built for a board.
 struct Violation {
-  std::string code;     // "unsupported_operator", "unsupported_dtype", "malformed_model", "does_not_fit", ...
+  std::string
+      code;  // "unsupported_operator", "unsupported_dtype", "malformed_model", "does_not_fit", ...
   std::string subject;  // "operator 7 (GATHER_ND)", "tensor 12 (conv1/bias)"
   std::string message;  // what was found, what is allowed, what to do
 };
@@ -30,15 +32,17 @@ struct ModelInterface {
 
 // Generated files that depend on the model and the board, never on the tensor request.
 struct GeneratedModel {
-  std::map<std::string, std::string> files;  // name -> content: model.c, weights.S, weights.bin, ...
+  std::map<std::string, std::string>
+      files;  // name -> content: model.c, weights.S, weights.bin, ...
   ModelInterface interface;
-  // {"arena_bytes","scratch_bytes","variable_bytes","weight_bytes","tensors":[{"name","offset","bytes","first","last"}],
-  //  "operators":[{"index","name","macs", ...}]}: integers and strings only.
+  // Integers and strings only: {"arena_bytes","peak_bytes","scratch_bytes","variable_bytes","weight_bytes",
+  //  "tensors":[{"name","offset","bytes","first","last",...}], "operators":[{"index","name","macs","live_bytes",...}]};
+  // docs/formats.md has every member.
   Json memory;
 };
 
-// What an image is for: to be measured, or to report what each operator of the model leaves, for which every tensor keeps the
-// shape that the model gives it.
+// What an image is for: to be measured, or to report what each operator of the model leaves, for
+// which every tensor keeps the shape that the model gives it.
 enum class Purpose { kMeasure, kProbe };
 
 class Engine {
@@ -48,9 +52,10 @@ class Engine {
   // Changes whenever generated code or kernels change: part of the build key.
   virtual std::string version() const = 0;
   // The model's interface, or the violations in operator order (at least one, at most 64).
-  virtual absl::StatusOr<ModelInterface> Preflight(std::span<const uint8_t> model,
-                                                   const target::Board& board,
-                                                   std::vector<Violation>* violations) const = 0;
+  // REQUIRES: target::CheckWish(board, wish).
+  virtual absl::StatusOr<ModelInterface> Preflight(
+      std::span<const uint8_t> model, const target::Board& board,
+      std::vector<Violation>* violations, const target::PlacementWish& wish = {}) const = 0;
   virtual absl::StatusOr<GeneratedModel> Generate(std::span<const uint8_t> model,
                                                   const target::Board& board,
                                                   Purpose purpose = Purpose::kMeasure) const = 0;

@@ -142,36 +142,76 @@ class Lowerer {
   size_t steps_ = 0;
 };
 
-void CheckFit(const Program& program, const target::Board& board,
+// A part of the image whose size the plan knows.
+struct Part {
+  const char* key;   // in a document's `placement`
+  const char* what;  // what it holds
+  int64_t bytes;
+  std::string_view preferred;  // region of the board
+  const std::string& wished;   // region of the document, or empty
+};
+
+// The region that a refusal names: the wished one, or the largest that the planner may take.
+const MemoryRegion& RefusingRegion(const target::Board& board, const Part& part) {
+  if (!part.wished.empty()) return *target::FindRegion(board, part.wished);
+  const MemoryRegion* largest = target::FindRegion(board, part.preferred);
+  for (const MemoryRegion& region : board.regions) {
+    if (region.name != board.data_region && region.bytes > largest->bytes) largest = &region;
+  }
+  return *largest;
+}
+
+Violation DoesNotFit(const target::Board& board, const Part& part) {
+  const MemoryRegion& region = RefusingRegion(board, part);
+  const std::string name(region.name), size = std::to_string(region.bytes);
+  const std::string needs =
+      std::string(part.what) + " take " + std::to_string(part.bytes) + " bytes, but " + name;
+  if (part.wished.empty()) {
+    return {"does_not_fit", "region " + name,
+            needs + ", the largest memory of " + std::string(board.platform) + " for them, has " +
+                size + "; use a smaller model or another platform"};
+  }
+  const std::string stack = name == board.data_region ? ", " + std::to_string(board.stack_bytes) +
+                                                            " of which are the stack's"
+                                                      : "";
+  return {"does_not_fit", std::string("placement.") + part.key,
+          needs + " of " + std::string(board.platform) + ", where the document places them, has " +
+              size + stack + "; name a larger region, or leave the part to the planner"};
+}
+
+// The size of the code is not known yet: a region that only the code overflows is found by the
+// linker.
+void CheckFit(const Program& program, const target::Board& board, const target::PlacementWish& wish,
               std::vector<Violation>* violations) {
-  auto fits = [&](int64_t weights, int64_t arena) {
-    return !target::Placements(board, static_cast<uint64_t>(weights), static_cast<uint64_t>(arena))
+  const Part arena{"arena", "activations, scratch memory and variables",
+                   program.arena_bytes + program.variable_bytes, board.arena_region, wish.arena};
+  const Part weights{"weights", "constants", static_cast<int64_t>(program.constants.bytes().size()),
+                     board.weights_region, wish.weights};
+  auto fits = [&](int64_t weight_bytes, int64_t arena_bytes, const target::PlacementWish& by) {
+    return !target::Placements(board, static_cast<uint64_t>(weight_bytes),
+                               static_cast<uint64_t>(arena_bytes), by)
                 .empty();
   };
-  auto refuse = [&](const char* what, int64_t bytes, std::string_view preferred) {
-    const MemoryRegion* largest = target::FindRegion(board, preferred);
-    for (const MemoryRegion& region : board.regions) {
-      if (region.name != board.data_region && region.bytes > largest->bytes) largest = &region;
-    }
-    const std::string name(largest->name);
-    violations->push_back({"does_not_fit", "region " + name,
-                           std::string(what) + " take " + std::to_string(bytes) + " bytes, but " +
-                               name + ", the largest memory of " + std::string(board.platform) +
-                               " for them, has " + std::to_string(largest->bytes) +
-                               "; use a smaller model or another platform"});
-  };
-  const int64_t arena = program.arena_bytes + program.variable_bytes;
-  const auto weights = static_cast<int64_t>(program.constants.bytes().size());
-  if (!fits(0, arena)) {
-    refuse("activations, scratch memory and variables", arena, board.arena_region);
+  const size_t before = violations->size();
+  if (!fits(0, arena.bytes, {{}, {}, wish.arena})) violations->push_back(DoesNotFit(board, arena));
+  if (!fits(weights.bytes, 0, {{}, wish.weights, {}})) {
+    violations->push_back(DoesNotFit(board, weights));
   }
-  if (!fits(weights, 0)) refuse("constants", weights, board.weights_region);
+  if (violations->size() > before || fits(weights.bytes, arena.bytes, wish)) return;
+  violations->push_back(
+      {"does_not_fit", "placement",
+       "code, " + std::to_string(weights.bytes) + " bytes of constants and " +
+           std::to_string(arena.bytes) + " bytes of activations, scratch memory and variables do " +
+           "not find room side by side in the regions of " + std::string(board.platform) +
+           " that may hold them; place fewer parts in one region, or use a smaller model or " +
+           "another platform"});
 }
 
 }  // namespace
 
 std::optional<Program> BuildProgram(std::span<const uint8_t> bytes, const target::Board& board,
-                                    std::vector<Violation>* violations, Purpose purpose) {
+                                    std::vector<Violation>* violations, Purpose purpose,
+                                    const target::PlacementWish& wish) {
   model::ReadError error;
   absl::StatusOr<model::Model> read = model::ReadModel(bytes, &error);
   if (!read.ok()) {
@@ -209,7 +249,7 @@ std::optional<Program> BuildProgram(std::span<const uint8_t> bytes, const target
   } else {
     PlaceTensors(&program);
   }
-  CheckFit(program, board, violations);
+  CheckFit(program, board, wish, violations);
   if (!violations->empty()) return std::nullopt;
   return program;
 }

@@ -15,6 +15,7 @@
 #include "worker/engine/planner.h"
 #include "worker/engine/resources.h"
 #include "worker/target/board.h"
+#include "worker/target/linker_script.h"
 
 namespace helx::engine {
 
@@ -78,12 +79,13 @@ struct Program : MemoryPlan {
   }
 };
 
-// Reads, checks, lowers and plans. Empty when there are violations (in operator order, at most
-// kMaxViolations).
+// Reads, checks, lowers, plans and holds the plan against the regions that `wish` and the board
+// give it. Empty when there are violations (in operator order, at most kMaxViolations).
 inline constexpr size_t kMaxViolations = 64;
 std::optional<Program> BuildProgram(std::span<const uint8_t> bytes, const target::Board& board,
                                     std::vector<Violation>* violations,
-                                    Purpose purpose = Purpose::kMeasure);
+                                    Purpose purpose = Purpose::kMeasure,
+                                    const target::PlacementWish& wish = {});
 
 }  // namespace helx::engine
 

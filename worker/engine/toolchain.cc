@@ -18,12 +18,19 @@ namespace {
 
 constexpr size_t kQuotedErrorBytes = 2000;
 
-// Kernels and generated code. -fwrapv: accumulators wrap as the reference arithmetic's do; -ffp-contract=off: no fused
-// multiply-add, so that floats are the same on every core.
-constexpr std::string_view kModelFlags[] = {
-    "-std=c99",        "-O2",       "-ffunction-sections", "-fdata-sections",
-    "-fno-common",     "-fwrapv",   "-ffp-contract=off",   "-fno-strict-aliasing",
-    "-Wall",           "-Wextra",   "-Werror"};
+// Kernels and generated code. -fwrapv: accumulators wrap as the reference arithmetic's do;
+// -ffp-contract=off: no fused multiply-add, so that floats are the same on every core.
+constexpr std::string_view kModelFlags[] = {"-std=c99",
+                                            "-O2",
+                                            "-ffunction-sections",
+                                            "-fdata-sections",
+                                            "-fno-common",
+                                            "-fwrapv",
+                                            "-ffp-contract=off",
+                                            "-fno-strict-aliasing",
+                                            "-Wall",
+                                            "-Wextra",
+                                            "-Werror"};
 
 std::string KernelsDirectory() { return runner::DataDirectory() + "/kernels"; }
 
@@ -47,9 +54,10 @@ absl::StatusOr<sandbox::ProcessResult> RunIn(const std::string& folder,
 }
 
 absl::Status Failed(std::string_view what, const sandbox::ProcessResult& result) {
-  const std::string end = result.timed_out    ? "did not end within 5 minutes"
-                          : result.signal > 0 ? "was ended by signal " + std::to_string(result.signal)
-                                              : "failed";
+  const std::string end = result.timed_out ? "did not end within 5 minutes"
+                          : result.signal > 0
+                              ? "was ended by signal " + std::to_string(result.signal)
+                              : "failed";
   return Internal(std::string(what) + " " + end + ": " + result.err.substr(0, kQuotedErrorBytes));
 }
 
@@ -115,8 +123,7 @@ absl::StatusOr<std::string> Packages(const std::string& compiler) {
   for (const char* package :
        {"gcc-arm-none-eabi", "binutils-arm-none-eabi", "libnewlib-arm-none-eabi"}) {
     if (dpkg.empty()) break;
-    const absl::StatusOr<std::string> version =
-        Output({dpkg, "-W", "-f", "${Version}\n", package});
+    const absl::StatusOr<std::string> version = Output({dpkg, "-W", "-f", "${Version}\n", package});
     if (!version.ok() || version->empty()) {
       detail.clear();
       break;
@@ -206,8 +213,11 @@ std::string RequestConstants(const Sha256Bytes& request_digest,
   if (digests.empty()) digests = "    {0},\n";  // a model without inputs
   const std::string section = " __attribute__((section(\".helx_request\"))) = ";
   return "/* What this image was built to answer. */\n#include \"helx_model.h\"\n\n"
-         "const uint8_t helx_request_digest[32]" + section + ByteList(request_digest) + ";\n"
-         "const uint32_t helx_input_set_count" + section + std::to_string(input_digests.size()) +
+         "const uint8_t helx_request_digest[32]" +
+         section + ByteList(request_digest) +
+         ";\n"
+         "const uint32_t helx_input_set_count" +
+         section + std::to_string(input_digests.size()) +
          ";\nconst uint8_t helx_input_digests[][32]" + section + "{\n" + digests + "};\n";
 }
 
@@ -301,7 +311,8 @@ absl::Status Toolchain::CompileModel(const GeneratedModel& model, const target::
   std::vector<RecordedCommand> weights_commands;
   absl::Status weights_status;
   std::thread weights([&] {
-    weights_status = RunOrFail("assembling the weights", folder, std::move(argv), &weights_commands);
+    weights_status =
+        RunOrFail("assembling the weights", folder, std::move(argv), &weights_commands);
   });
   const absl::Status code_status =
       RunOrFail("compiling the model", folder, std::move(code), commands);
@@ -317,11 +328,11 @@ absl::Status Toolchain::CompileRequest(const std::string& request_constants,
                                        const target::Board& board, const std::string& folder,
                                        std::vector<RecordedCommand>* commands) const {
   HELX_RETURN_IF_ERROR(WriteFile(folder + "/request.c", request_constants));
-  // A step of its own: in one with the link, the compiler's random temporary name would enter the map.
+  // A step of its own: in one with the link, the compiler's random temporary name would enter the
+  // map.
   std::vector<std::string> argv = CompilerCommand(compiler_, board, folder);
   Append(&argv, runner::CompileFlags());
-  Append(&argv,
-         std::vector<std::string>{"-I" + runner::SourceDirectory(), "-c", "request.c"});
+  Append(&argv, std::vector<std::string>{"-I" + runner::SourceDirectory(), "-c", "request.c"});
   return RunOrFail("compiling the request's constants", folder, std::move(argv), commands);
 }
 
@@ -340,9 +351,8 @@ absl::StatusOr<LinkedImage> Toolchain::LinkObjects(
   const int64_t weight_bytes = MemoryFigure(model, "weight_bytes");
   const int64_t arena_bytes =
       MemoryFigure(model, "arena_bytes") + MemoryFigure(model, "variable_bytes");
-  const std::vector<target::Placement> placements =
-      target::Placements(board, static_cast<uint64_t>(weight_bytes),
-                         static_cast<uint64_t>(arena_bytes), wish);
+  const std::vector<target::Placement> placements = target::Placements(
+      board, static_cast<uint64_t>(weight_bytes), static_cast<uint64_t>(arena_bytes), wish);
   if (placements.empty()) {
     const bool arena =
         target::Placements(board, 0, static_cast<uint64_t>(arena_bytes), wish).empty();
@@ -350,8 +360,11 @@ absl::StatusOr<LinkedImage> Toolchain::LinkObjects(
     const std::string_view region = !wished.empty() ? std::string_view(wished)
                                     : arena         ? board.arena_region
                                                     : board.weights_region;
-    return DoesNotFit(board, region, static_cast<uint64_t>(arena ? arena_bytes : weight_bytes),
-                      RegionBytes(board, region));
+    // With room for either part, it is both together that have none.
+    const bool together =
+        !arena && !target::Placements(board, static_cast<uint64_t>(weight_bytes), 0, wish).empty();
+    const int64_t need = arena ? arena_bytes : together ? weight_bytes + arena_bytes : weight_bytes;
+    return DoesNotFit(board, region, static_cast<uint64_t>(need), RegionBytes(board, region));
   }
   std::vector<std::string> argv = CompilerCommand(compiler_, board, folder);
   Append(&argv, std::vector<std::string>{"request.o", model_folder + "/model.o"});
@@ -362,8 +375,7 @@ absl::StatusOr<LinkedImage> Toolchain::LinkObjects(
 
   std::optional<Overflow> overflow;
   for (const target::Placement& placement : placements) {
-    HELX_RETURN_IF_ERROR(
-        WriteFile(folder + "/model.ld", target::LinkerScript(board, placement)));
+    HELX_RETURN_IF_ERROR(WriteFile(folder + "/model.ld", target::LinkerScript(board, placement)));
     std::vector<RecordedCommand> attempt;
     HELX_ASSIGN_OR_RETURN(const sandbox::ProcessResult result, RunIn(folder, argv, &attempt));
     if (!result.ok()) {
@@ -375,8 +387,8 @@ absl::StatusOr<LinkedImage> Toolchain::LinkObjects(
     if (commands != nullptr) commands->insert(commands->end(), attempt.begin(), attempt.end());
     LinkedImage image{folder + "/model.elf", folder + "/model.map", {}, placement};
     HELX_RETURN_IF_ERROR(NeutraliseMap(
-        image.map_path, {{kernels_folder + "/", "kernels/"}, {model_folder + "/", "model/"},
-                         {folder + "/", ""}}));
+        image.map_path,
+        {{kernels_folder + "/", "kernels/"}, {model_folder + "/", "model/"}, {folder + "/", ""}}));
     HELX_ASSIGN_OR_RETURN(const std::string elf, ReadFile(image.elf_path));
     HELX_ASSIGN_OR_RETURN(image.figures, target::InspectImage(elf, board));
     HELX_RETURN_IF_ERROR(target::CheckPlaced(image.figures, board, placement));

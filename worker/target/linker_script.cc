@@ -10,6 +10,14 @@ namespace {
 // Kernels load whole vectors: up to this many bytes behind a tensor are read, and must not fault.
 constexpr uint64_t kReadSlack = 16;
 
+// Emulators translate by pages of this size, and the table of vectors takes one.
+constexpr uint64_t kPageBytes = 1024;
+
+// What every image has of code and constants, and of the runner's data behind the stack, at the
+// very least.
+constexpr uint64_t kLeastCodeBytes = 4096;
+constexpr uint64_t kLeastDataBytes = 5120;
+
 // Regions that may hold `bytes` and the slack, the preferred one first, then the others in the
 // board's order.
 std::vector<const MemoryRegion*> Holding(const Board& board, std::string_view preferred,
@@ -121,9 +129,50 @@ std::vector<const MemoryRegion*> Candidates(const Board& board, std::string_view
                                             const std::string& wish, uint64_t bytes) {
   if (wish.empty()) return Holding(board, preferred, bytes);
   const MemoryRegion* region = FindRegion(board, wish);
-  const uint64_t taken = wish == board.data_region ? board.stack_bytes : 0;
-  if (region == nullptr || bytes + kReadSlack + taken > region->bytes) return {};
+  if (region == nullptr || bytes + kReadSlack > region->bytes) return {};
   return {region};
+}
+
+// Parts of different access in one region: on Armv7-M they must not meet within one of its eighths.
+uint64_t PartAlignment(const Board& board, std::string_view region, bool shared) {
+  const bool eighths = shared && board.protection == MemoryProtection::kPmsav7;
+  return eighths ? FindRegion(board, region)->bytes / 8 : kPageBytes;
+}
+
+uint64_t WeightsAlignment(const Board& board, const Placement& placement) {
+  return PartAlignment(
+      board, placement.weights,
+      placement.weights == placement.code || placement.weights == board.data_region);
+}
+
+uint64_t ArenaAlignment(const Board& board, const Placement& placement) {
+  return PartAlignment(board, placement.arena,
+                       placement.arena == placement.code || placement.arena == placement.weights);
+}
+
+// Whether the parts find room behind one another as LinkerScript orders them, if code and the
+// runner's data took no more than that.
+bool FitTogether(const Board& board, const Placement& placement, uint64_t weight_bytes,
+                 uint64_t arena_bytes) {
+  std::map<std::string_view, uint64_t> ends;
+  bool fits = true;
+  const auto append = [&](std::string_view name, uint64_t bytes, uint64_t alignment) {
+    const MemoryRegion& region = *FindRegion(board, name);
+    uint64_t& end = ends.try_emplace(name, region.address).first->second;
+    end = (end + alignment - 1) / alignment * alignment + bytes;
+    fits = fits && end <= uint64_t{region.address} + region.bytes;
+  };
+  const auto append_weights = [&] {
+    append(placement.weights, weight_bytes + kReadSlack, WeightsAlignment(board, placement));
+  };
+  const bool weights_by_data = placement.weights == board.data_region;
+  append(board.code_region, kPageBytes, kPageBytes);
+  append(placement.code, kLeastCodeBytes, kPageBytes);
+  if (!weights_by_data) append_weights();
+  append(board.data_region, board.stack_bytes + kLeastDataBytes, 1);
+  if (weights_by_data) append_weights();
+  append(placement.arena, arena_bytes + kReadSlack, ArenaAlignment(board, placement));
+  return fits;
 }
 
 }  // namespace
@@ -164,12 +213,20 @@ std::vector<Placement> Placements(const Board& board, uint64_t weight_bytes, uin
                                   const PlacementWish& wish) {
   const auto weights = Candidates(board, board.weights_region, wish.weights, weight_bytes);
   const auto arenas = Candidates(board, board.arena_region, wish.arena, arena_bytes);
-  if (weights.empty() || arenas.empty()) return {};
+  // With the code in one region, the first regions of the other parts in which all find room.
+  const auto first_fit = [&](const MemoryRegion& code, std::vector<Placement>* out) {
+    for (const MemoryRegion* weight : weights) {
+      for (const MemoryRegion* arena : arenas) {
+        const Placement placement{code.name, weight->name, arena->name};
+        if (!FitTogether(board, placement, weight_bytes, arena_bytes)) continue;
+        out->push_back(placement);
+        return;
+      }
+    }
+  };
   std::vector<Placement> out;
   for (const MemoryRegion* code : Candidates(board, board.code_region, wish.code, 0)) {
-    if (code->executable) {
-      out.push_back({code->name, weights.front()->name, arenas.front()->name});
-    }
+    if (code->executable) first_fit(*code, &out);
   }
   return out;
 }
@@ -190,21 +247,10 @@ std::string LinkerScript(const Board& board, const Placement& placement) {
   alias("WEIGHTS", placement.weights);
   alias("DATA", board.data_region);
   alias("ARENA", placement.arena);
-  // Parts of different access in one region: on Armv7-M they must not meet within one of its
-  // eighths.
-  const auto alignment = [&](std::string_view region, bool shared) {
-    const bool eighths = shared && board.protection == MemoryProtection::kPmsav7;
-    return HexAddress(eighths ? FindRegion(board, region)->bytes / 8 : 1024);
-  };
   const bool weights_by_data = placement.weights == board.data_region;
   const bool arena_by_data = placement.arena == board.data_region;
-  script += "WEIGHTS_ALIGNMENT = " +
-            alignment(placement.weights, placement.weights == placement.code || weights_by_data) +
-            ";\n";
-  script += "ARENA_ALIGNMENT = " +
-            alignment(placement.arena,
-                      placement.arena == placement.code || placement.arena == placement.weights) +
-            ";\n";
+  script += "WEIGHTS_ALIGNMENT = " + HexAddress(WeightsAlignment(board, placement)) + ";\n";
+  script += "ARENA_ALIGNMENT = " + HexAddress(ArenaAlignment(board, placement)) + ";\n";
   script += "READ_SLACK = " + HexAddress(kReadSlack) + ";\n";
   script += "STACK_BYTES = " + HexAddress(board.stack_bytes) + ";\n";
   script += "__helx_staging = " + HexAddress(board.staging_address) + ";\n";

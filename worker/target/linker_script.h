@@ -35,8 +35,9 @@ absl::Status CheckWish(const Board& board, const PlacementWish& wish);
 // The placements worth linking with, best first: the board's own regions, then larger ones for
 // whatever does not fit; of a part that is wished for, only that region. Sizes in bytes;
 // `arena_bytes` includes the variables. The size of the code is known only to the linker: a caller
-// tries one placement after the other while the linker says that a region overflowed. Empty:
-// weights or arena fit nowhere. REQUIRES: CheckWish.
+// tries one placement after the other while the linker says that a region overflowed. Parts that
+// share a region are held against it together, with the stack, the vectors and the alignment that
+// memory protection asks for. Empty: weights or arena fit nowhere. REQUIRES: CheckWish.
 std::vector<Placement> Placements(const Board& board, uint64_t weight_bytes, uint64_t arena_bytes,
                                   const PlacementWish& wish = {});
 

@@ -308,6 +308,20 @@ TEST_F(CliTest, ShowPrintsTheWholeBundleOffline) {
   EXPECT_EQ(json.json()["assessment"], "not_compared");
 }
 
+// The plan of test_image.cc: 26 of 256 bytes in use, 3.25 of 32 characters.
+TEST_F(CliTest, ShowPrintsTheMemoryPlanWhenAskedTo) {
+  server_.Stop();
+  WriteTestBundle(folder_.path() + "/made");
+  const Answer answer = Run({"show", folder_.path() + "/made", "--memory"});
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  for (const char* text : {"Arena 256 bytes, at most 26 in use", "1 to 3", "0 ADD", "### peak"}) {
+    EXPECT_THAT(answer.out, HasSubstr(text));
+  }
+  const Answer json = Run({"show", folder_.path() + "/made", "--memory", "--json"});
+  EXPECT_EQ(json.json()["memory_plan"]["operators"][0]["live_bytes"], 26);
+  EXPECT_FALSE(Run({"show", folder_.path() + "/made", "--json"}).json().contains("memory_plan"));
+}
+
 TEST_F(CliTest, DamagedAndMissingBundlesExitSix) {
   WriteTestBundle(folder_.path() + "/made");
   folder_.Write("made/tensors/inputs/0/input-0.bin", "\x01\x01");

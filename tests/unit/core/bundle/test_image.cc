@@ -81,11 +81,14 @@ MemoryFigures TestMemory() {
 std::string TestMemoryPlan() {
   const Json tensor{{"bytes", 10}, {"first", 1},   {"last", 3},    {"name", "out"},
                     {"number", 4}, {"offset", 32}, {"subgraph", 0}};
-  const Json step{{"index", 0},    {"kernel", "helx_add_s8"}, {"macs", 0},
-                  {"name", "ADD"}, {"scratch_bytes", 16},     {"subgraph", 0}};
+  // The operator's scratch memory and the tensor's ten bytes behind it.
+  const Json step{{"index", 0},    {"kernel", "helx_add_s8"}, {"live_bytes", 26},    {"macs", 0},
+                  {"name", "ADD"}, {"scratch_bytes", 16},     {"scratch_offset", 0}, {"step", 2},
+                  {"subgraph", 0}};
   return PrettyJson(
       Json{{"arena_bytes", 256},
            {"operators", Json::array({step})},
+           {"peak_bytes", 26},
            {"placement", Json{{"arena", "SRAM"}, {"code", "ITCM"}, {"weights", "DDR"}}},
            {"scratch_bytes", 16},
            {"tensors", Json::array({tensor})},

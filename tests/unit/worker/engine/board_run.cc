@@ -31,10 +31,11 @@ absl::StatusOr<std::string> KernelsFolder(const Toolchain& toolchain, const targ
 class Build {
  public:
   Build(const Toolchain& toolchain, const target::Target& target, const GeneratedModel& model,
-        std::string name, BoardRun* run)
+        const target::PlacementWish& wish, std::string name, BoardRun* run)
       : toolchain_(toolchain),
         target_(target),
         model_(model),
+        wish_(wish),
         name_(std::move(name)),
         suffix_("_" + std::string(target.board().platform) + "_" + name_),
         run_(run) {}
@@ -68,8 +69,9 @@ class Build {
         const LinkedImage image,
         toolchain_.LinkImage(model_, RequestConstants(request.request_digest, digests),
                              target_.board(), kernels_, folder_,
-                             FreshFolder("board_image_" + state + suffix_), nullptr));
+                             FreshFolder("board_image_" + state + suffix_), nullptr, wish_));
     run_->figures = image.figures;
+    run_->placement = image.placement;
     request.image = image.elf_path;
     request.acquisition = {0, static_cast<int64_t>(goldens.size()), state, true};
     request.work_folder = FreshFolder("board_run_" + state + suffix_);
@@ -114,6 +116,7 @@ class Build {
   const Toolchain& toolchain_;
   const target::Target& target_;
   const GeneratedModel& model_;
+  const target::PlacementWish& wish_;
   std::string name_, suffix_, kernels_, folder_;
   BoardRun* run_;
 };
@@ -125,7 +128,8 @@ absl::StatusOr<RecordedModel> RecordedRealModel(const std::string& name) {
   return RecordedModel{name, std::move(bytes), CaseFolders(name), SequenceFolders(name)};
 }
 
-absl::StatusOr<BoardRun> RunOnBoard(const RecordedModel& recorded, std::string_view platform) {
+absl::StatusOr<BoardRun> RunOnBoard(const RecordedModel& recorded, std::string_view platform,
+                                    const target::PlacementWish& wish) {
   static const absl::StatusOr<Toolchain> toolchain = Toolchain::Find();
   HELX_RETURN_IF_ERROR(toolchain.status());
   const std::unique_ptr<target::Target> target = target::MakeTarget(platform);
@@ -141,7 +145,7 @@ absl::StatusOr<BoardRun> RunOnBoard(const RecordedModel& recorded, std::string_v
   run.arena_bytes = model->memory["arena_bytes"].get<int64_t>();
   run.variable_bytes = model->memory["variable_bytes"].get<int64_t>();
   for (const Json& op : model->memory["operators"]) run.macs += op["macs"].get<int64_t>();
-  Build build(*toolchain, *target, *model, recorded.name, &run);
+  Build build(*toolchain, *target, *model, wish, recorded.name, &run);
   HELX_RETURN_IF_ERROR(build.Compile());
   absl::Status status = build.Execute(recorded.cases, "reset");
   if (status.ok() && !recorded.sequence.empty()) status = build.Execute(recorded.sequence, "carry");

@@ -21,6 +21,7 @@ struct BoardRun {
   int64_t variable_bytes = 0;
   int64_t macs = 0;
   target::ImageFigures figures;
+  target::Placement placement;
   // Of the run over independent cases: the image, and the emulator's command, which can be given
   // again.
   std::string elf_path;
@@ -38,7 +39,8 @@ struct RecordedModel {
 absl::StatusOr<RecordedModel> RecordedRealModel(const std::string& name);
 
 // NOT_FOUND without a cross compiler or an emulator; other errors are a build or a run that failed.
-absl::StatusOr<BoardRun> RunOnBoard(const RecordedModel& model, std::string_view platform);
+absl::StatusOr<BoardRun> RunOnBoard(const RecordedModel& model, std::string_view platform,
+                                    const target::PlacementWish& wish = {});
 
 }  // namespace helx::engine
 

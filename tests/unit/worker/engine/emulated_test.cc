@@ -63,5 +63,77 @@ INSTANTIATE_TEST_SUITE_P(Models, EmulatedTest, testing::ValuesIn(Cases()),
                            return name;
                          });
 
+// Where a part of the image must lie: addresses of the boards' memory maps (Arm AN547, DAI0386).
+struct Range {
+  uint64_t begin, end;
+};
+
+struct PlacedCase {
+  const char* name;
+  const char* platform;
+  target::PlacementWish wish;
+  Range code, weights, arena;
+};
+
+class PlacedTest : public testing::TestWithParam<PlacedCase> {};
+
+TEST_P(PlacedTest, RunsFromWhereTheUserPlacesIt) {
+  HELX_SKIP_WITHOUT_MODELS();
+  absl::StatusOr<RecordedModel> model = RecordedRealModel("mlperf_kws_dscnn_int8");
+  ASSERT_TRUE(model.ok()) << model.status();
+  model->name += std::string("_placed_") + GetParam().name;
+  model->cases.resize(1);
+  const absl::StatusOr<BoardRun> run = RunOnBoard(*model, GetParam().platform, GetParam().wish);
+  if (absl::IsNotFound(run.status())) {
+    const char* required = std::getenv("HELX_REQUIRE_QEMU");
+    ASSERT_FALSE(required != nullptr && std::string(required) == "1") << run.status();
+    GTEST_SKIP() << run.status();
+  }
+  ASSERT_TRUE(run.ok()) << run.status();
+  ASSERT_EQ(run->refusal, "");
+  EXPECT_EQ(run->difference, "");
+  int seen = 0;
+  for (const ImageSection& section : run->figures.sections) {
+    const Range* range = section.name == ".text" || section.name == ".rodata" ? &GetParam().code
+                         : section.name == ".helx_weights"                    ? &GetParam().weights
+                         : section.name == ".helx_arena"                      ? &GetParam().arena
+                                                                              : nullptr;
+    if (range == nullptr) continue;
+    ++seen;
+    EXPECT_GE(section.address, range->begin) << section.name;
+    EXPECT_LE(section.address + section.bytes, range->end) << section.name;
+  }
+  EXPECT_EQ(seen, 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(Placements, PlacedTest,
+                         testing::Values(PlacedCase{"corstone_tightly_coupled",
+                                                    "corstone-300",
+                                                    {"BRAM", "ITCM", "DTCM"},
+                                                    {0x11000000, 0x11100000},
+                                                    {0x400, 0x80000},
+                                                    {0x20010000, 0x20080000}},
+                                         PlacedCase{"corstone_one_memory",
+                                                    "corstone-300",
+                                                    {"SRAM", "SRAM", "SRAM"},
+                                                    {0x31000000, 0x31200000},
+                                                    {0x31000000, 0x31200000},
+                                                    {0x31000000, 0x31200000}},
+                                         PlacedCase{"mps2_m4_swapped",
+                                                    "mps2-m4",
+                                                    {"SSRAM1", "SSRAM1", "SSRAM2"},
+                                                    {0x400, 0x400000},
+                                                    {0x400, 0x400000},
+                                                    {0x20010000, 0x20200000}},
+                                         PlacedCase{"mps2_m4_external",
+                                                    "mps2-m4",
+                                                    {"", "SSRAM3", "PSRAM"},
+                                                    {0x400, 0x400000},
+                                                    {0x20200000, 0x20400000},
+                                                    {0x21000000, 0x21800000}}),
+                         [](const testing::TestParamInfo<PlacedCase>& info) {
+                           return std::string(info.param.name);
+                         });
+
 }  // namespace
 }  // namespace helx::engine

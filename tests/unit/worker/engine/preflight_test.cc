@@ -49,6 +49,48 @@ TEST(Preflight, NamesOperatorIndexAndReason) {
   EXPECT_EQ(fake[0].subject, "operator 0 (CUSTOM fake-op-double)");
 }
 
+// 55 KB of constants and the 32 KiB that the two largest tensors of ic, 32x32x16 each, take at once
+// in a board whose regions are made too small for them.
+TEST(Preflight, RefusesAPlacementThatHasNoRoom) {
+  HELX_SKIP_WITHOUT_MODELS();
+  const std::string bytes = *RealModel("mlperf_ic_resnet8_int8");
+  target::Board board = Corstone300();
+  for (MemoryRegion& region : board.regions) {
+    if (region.name == "BRAM") region.bytes = 24 * 1024;
+    if (region.name == "SRAM") region.bytes = 100 * 1024;
+    if (region.name == "DTCM") region.bytes = 80 * 1024;
+  }
+  const auto refusals = [&](const target::PlacementWish& wish) {
+    std::vector<Violation> violations;
+    const bool ok = FindEngine("builtin")->Preflight(AsBytes(bytes), board, &violations, wish).ok();
+    EXPECT_EQ(ok, violations.empty());
+    return violations;
+  };
+  EXPECT_TRUE(refusals({}).empty());
+  EXPECT_TRUE(refusals({"ITCM", "DDR", "SRAM"}).empty());
+  EXPECT_TRUE(refusals({"SRAM", "SRAM", "ITCM"}).empty());
+
+  const std::vector<Violation> arena = refusals({"", "", "BRAM"});
+  ASSERT_EQ(arena.size(), 1u);
+  EXPECT_EQ(arena[0].code, "does_not_fit");
+  EXPECT_EQ(arena[0].subject, "placement.arena");
+  EXPECT_THAT(arena[0].message,
+              HasSubstr("but BRAM of corstone-300, where the document places them, has 24576; name "
+                        "a larger region, or leave the part to the planner"));
+
+  const std::vector<Violation> both = refusals({"", "BRAM", "DTCM"});
+  ASSERT_EQ(both.size(), 2u);
+  EXPECT_EQ(both[0].subject, "placement.arena");
+  EXPECT_THAT(both[0].message, HasSubstr("has 81920, 65536 of which are the stack's;"));
+  EXPECT_EQ(both[1].subject, "placement.weights");
+  EXPECT_THAT(both[1].message, HasSubstr("constants take "));
+
+  const std::vector<Violation> together = refusals({"SRAM", "SRAM", "SRAM"});
+  ASSERT_EQ(together.size(), 1u);
+  EXPECT_EQ(together[0].subject, "placement");
+  EXPECT_THAT(together[0].message, HasSubstr("do not find room side by side"));
+}
+
 TEST(Preflight, SaysWhatIsNoModel) {
   const std::vector<Violation> text = Refusals("this is not a model");
   ASSERT_EQ(text.size(), 1u);
@@ -122,8 +164,10 @@ int64_t Macs(const GeneratedModel& model) {
   return macs;
 }
 
-// Forward constants and backward liveness, calculated independently, leave 3,733,073 of 7,489,664. No
-// fewer may remain here, and at most 2 % more; 3 % where kernels compute four channels at once.
+// Forward constants and backward liveness, calculated independently, leave 3,733,073 of 7,489,664.
+// Here 234 channels of the last convolution stay although each holds one value, because a pooling
+// reads them: 31 * 9 multiplications each, and 2 of the fully connected layer. At most 3 % more
+// remain where kernels compute four channels at once.
 TEST(Generate, LeavesOutTheDeadChannelsOfVisualWakeWords) {
   HELX_SKIP_WITHOUT_MODELS();
   const std::string bytes = *RealModel("mlperf_vww_mobilenetv1_025_96_int8");
@@ -134,8 +178,7 @@ TEST(Generate, LeavesOutTheDeadChannelsOfVisualWakeWords) {
     return Macs(*model);
   };
   EXPECT_EQ(macs(Corstone300(), Purpose::kProbe), 7489664);
-  EXPECT_GE(macs(*target::FindBoard("mps2-m3"), Purpose::kMeasure), 3733073);
-  EXPECT_LE(macs(*target::FindBoard("mps2-m3"), Purpose::kMeasure), 3733073 * 1.02);
+  EXPECT_EQ(macs(*target::FindBoard("mps2-m3"), Purpose::kMeasure), 3733073 + 234 * (31 * 9 + 2));
   EXPECT_LE(macs(Corstone300(), Purpose::kMeasure), 3733073 * 1.03);
 }
 

@@ -40,10 +40,28 @@ TEST(PlacementTest, TakesTheWishedRegionOrNone) {
   // What is not wished for stays the planner's.
   EXPECT_EQ(Placements(Corstone(), 1000, 1000, {"", "", "DDR"})[0],
             (Placement{"ITCM", "DDR", "DDR"}));
-  // No other region is taken instead of one that is too small; the stack keeps its 64 KiB of the DTCM's 512.
+  // No other region is taken instead of one that is too small; the stack keeps its 64 KiB of the
+  // DTCM's 512, and the runner's data at least 5.
   EXPECT_TRUE(Placements(Corstone(), 1000, 3u << 20, {"", "", "SRAM"}).empty());
-  EXPECT_FALSE(Placements(Corstone(), 1000, 447u << 10, {"", "", "DTCM"}).empty());
-  EXPECT_TRUE(Placements(Corstone(), 1000, 449u << 10, {"", "", "DTCM"}).empty());
+  EXPECT_FALSE(Placements(Corstone(), 1000, 442u << 10, {"", "", "DTCM"}).empty());
+  EXPECT_TRUE(Placements(Corstone(), 1000, 443u << 10, {"", "", "DTCM"}).empty());
+}
+
+TEST(PlacementTest, HoldsPartsOfOneRegionAgainstItTogether) {
+  // 2 MiB of SRAM for 1,000 KiB of constants and activations of either 1,000 or 1,100 KiB.
+  EXPECT_FALSE(Placements(Corstone(), 1000u << 10, 1000u << 10, {"", "SRAM", "SRAM"}).empty());
+  EXPECT_TRUE(Placements(Corstone(), 1000u << 10, 1100u << 10, {"", "SRAM", "SRAM"}).empty());
+  // What is not wished for makes way: 500 KiB of constants leave no room for code in ITCM, ...
+  EXPECT_EQ(Placements(Corstone(), 510u << 10, 1000, {"", "ITCM", ""})[0],
+            (Placement{"BRAM", "ITCM", "SRAM"}));
+  EXPECT_TRUE(Placements(Corstone(), 510u << 10, 1000, {"ITCM", "ITCM", ""}).empty());
+  // ... and 2,000 KiB of them none for activations in SRAM.
+  EXPECT_EQ(Placements(Corstone(), 2000u << 10, 100u << 10, {"", "SRAM", ""})[0],
+            (Placement{"ITCM", "SRAM", "ITCM"}));
+  // Armv7-M protects eighths: of the 4 MiB of SSRAM1 code takes one; constants begin with the next.
+  const Board& m4 = *FindBoard("mps2-m4");
+  EXPECT_FALSE(Placements(m4, (3584u << 10) - 16, 1000, {"SSRAM1", "SSRAM1", ""}).empty());
+  EXPECT_TRUE(Placements(m4, 3584u << 10, 1000, {"SSRAM1", "SSRAM1", ""}).empty());
 }
 
 TEST(PlacementTest, RefusesRegionsTheBoardDoesNotHave) {
@@ -83,7 +101,8 @@ TEST(LoaderImageTest, LaysOutBlockAndInputs) {
   ASSERT_TRUE(image.ok()) << image.status();
   ASSERT_EQ(image->size(), 64u + 16 + 32);
   const uint32_t fields[] = {0x4c584c48, 1, 3, 5, 1, 1, 0x11223344, 1, 48, 0, 2, 1};
-  for (size_t i = 0; i < std::size(fields); ++i) EXPECT_EQ(collect::LoadU32(*image, 4 * i), fields[i]);
+  for (size_t i = 0; i < std::size(fields); ++i)
+    EXPECT_EQ(collect::LoadU32(*image, 4 * i), fields[i]);
   EXPECT_EQ(collect::LoadU32(*image, 48), collect::Crc32(image->substr(0, 48)));
   EXPECT_EQ(image->substr(64, 4), std::string("abc\0", 4));
   EXPECT_EQ(image->substr(80, 18), std::string(17, 'z') + std::string(1, '\0'));
@@ -153,9 +172,9 @@ TEST(ImageTest, SectionsAreHeldToThePlacement) {
 TEST(ImageTest, SegmentsStayInsideTheMap) {
   EXPECT_TRUE(InspectImage(TinyElf(0, 512 * 1024), Corstone()).ok());
   for (const auto& [address, bytes] : std::initializer_list<std::pair<uint32_t, uint32_t>>{
-           {0, 512 * 1024 + 1},        // past the end of ITCM
-           {0x60000000, 16},           // nothing there
-           {0x7c000000, 16},           // staging
+           {0, 512 * 1024 + 1},  // past the end of ITCM
+           {0x60000000, 16},     // nothing there
+           {0x7c000000, 16},     // staging
            {0xfffffff0, 0xffffffff}}) {
     EXPECT_EQ(InspectImage(TinyElf(address, bytes), Corstone()).status().code(),
               absl::StatusCode::kOutOfRange)
