@@ -1,5 +1,5 @@
-// What goes wrong around a job: an emulator that hangs, a model that no memory holds, a disk that fills up. Each ends in one
-// clear error, and what comes after it works.
+// What goes wrong around a job: an emulator that hangs, a model that no memory holds, a disk that
+// fills up. Each ends in one clear error, and what comes after it works.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -91,8 +91,7 @@ TEST(Failure, AHangingEmulatorEndsWithItsLimit) {
   Service service(options);
   ASSERT_NO_FATAL_FAILURE(service.Start());
   ExpectDigitsRun(service);  // the worker has asked the emulator's version by now
-  service.WriteExperiment("hang", "name: hang\nmodel: " + Digits() +
-                                      "\ndefaults: {samples: 64}\n");
+  service.WriteExperiment("hang", "name: hang\nmodel: " + Digits() + "\ndefaults: {samples: 64}\n");
   // Stopped as soon as it is there, again and again, it makes no step.
   std::atomic<bool> done = false;
   std::set<pid_t> stopped;
@@ -117,8 +116,8 @@ TEST(Failure, AHangingEmulatorEndsWithItsLimit) {
   ExpectDigitsRun(service);
 }
 
-// An int8 image of 8 x 8, resized to 16384 x 16384 and back: 256 MiB in between.
-std::string LargeModel() {
+// An int8 image of 8 x 8, resized to `side` x `side` and back; 16384: 256 MiB in between.
+std::string LargeModel(int32_t side = 16384) {
   tflite::ModelT model;
   model.version = 3;
   model.buffers.push_back(std::make_unique<tflite::BufferT>());
@@ -141,7 +140,7 @@ std::string LargeModel() {
   };
   int32_t at = add_tensor(tflite::TensorType::INT8, {1, 8, 8, 1});
   graph->inputs = {at};
-  for (const int32_t size : {16384, 8}) {
+  for (const int32_t size : {side, 8}) {
     const int32_t operand = add_tensor(tflite::TensorType::INT32, {2});
     graph->tensors[operand]->buffer = static_cast<uint32_t>(model.buffers.size());
     auto buffer = std::make_unique<tflite::BufferT>();
@@ -172,12 +171,42 @@ TEST(Failure, AModelThatNoMemoryHoldsIsRefusedWithTheSizes) {
   const Json job = OnlyJob(submit);
   EXPECT_EQ(job.value("phase", ""), "FAILED") << submit.out << submit.err;
   EXPECT_EQ(job.value("/failure/fault"_json_pointer, ""), "USER") << job.dump(2);
-  EXPECT_NE(FailureMessage(job).find("268"), std::string::npos) << job.dump(2);  // 268,435,456 bytes
+  EXPECT_NE(FailureMessage(job).find("268"), std::string::npos)
+      << job.dump(2);  // 268,435,456 bytes
   ExpectDigitsRun(service);
 }
 
-// Work goes on until nothing is left of the disk; then each submission or job ends with an error that names it, nothing that
-// was acknowledged is lost, and with space again the service works.
+// A placement that cannot be kept is refused before anything is built, each with its reason.
+TEST(Failure, APlacementWithoutRoomIsRefusedAtFreeze) {
+  Service service;
+  ASSERT_NO_FATAL_FAILURE(service.Start());
+  // 4 MiB of activations; SRAM has 2.
+  Spill(service.folder() + "/wide.tflite", LargeModel(2048));
+  struct Case {
+    const char *placement, *code, *part;
+  };
+  for (const Case& c : {Case{"{arena: SRAM}", "does_not_fit", "placement.arena"},
+                        Case{"{arena: FLASH}", "unknown_region", "placement.arena"},
+                        Case{"{code: DTCM}", "unknown_region", "placement.code"}}) {
+    service.WriteExperiment("placed", std::string("name: placed\nmodel: wide.tflite\ndefaults:\n"
+                                                  "  placement: ") +
+                                          c.placement + "\n");
+    const CommandResult freeze = service.Helxctl({"freeze", "placed.yaml"});
+    EXPECT_EQ(freeze.exit_code, 2) << c.placement << freeze.out << freeze.err;
+    EXPECT_NE((freeze.out + freeze.err).find(c.code), std::string::npos)
+        << c.placement << freeze.out << freeze.err;
+    EXPECT_NE((freeze.out + freeze.err).find(c.part), std::string::npos)
+        << c.placement << freeze.out << freeze.err;
+  }
+  service.WriteExperiment("placed",
+                          "name: placed\nmodel: wide.tflite\ndefaults:\n"
+                          "  placement: {arena: DDR}\n");
+  const CommandResult freeze = service.Helxctl({"freeze", "placed.yaml"});
+  EXPECT_EQ(freeze.exit_code, 0) << freeze.out << freeze.err;
+}
+
+// Work goes on until nothing is left of the disk; then each submission or job ends with an error
+// that names it, nothing that was acknowledged is lost, and with space again the service works.
 TEST(Failure, AFullDiskIsNamedAndSurvived) {
   ServiceOptions options;
   options.disk_bytes = int64_t{160} << 20;
@@ -199,7 +228,8 @@ TEST(Failure, AFullDiskIsNamedAndSurvived) {
     const std::string name = "full" + std::to_string(i);
     service.WriteExperiment(name, "name: " + name + "\nmodel: " + Digits() +
                                       "\ndefaults: {samples: " + std::to_string(2 + i) + "}\n");
-    const CommandResult submit = service.Helxctl({"submit", name + ".yaml", "--json", "--no-cache"});
+    const CommandResult submit =
+        service.Helxctl({"submit", name + ".yaml", "--json", "--no-cache"});
     const Json answer = submit.json();
     if (answer.contains("jobs") && !answer["jobs"].empty()) {
       ++acknowledged;

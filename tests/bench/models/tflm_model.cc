@@ -5,6 +5,7 @@
 //   them HELX_TFLM_INPUT_BYTES, HELX_TFLM_OUTPUT_BYTES   {bytes, bytes, ...}
 //   HELX_TFLM_LARGEST_BYTES      of inputs and outputs
 //   HELX_TFLM_ARENA_BYTES, HELX_TFLM_VARIABLES      arena; at most that many resource variables
+//   HELX_TFLM_STATE              whether anything outlives an invocation
 // Behind the model's outputs comes one of 4 bytes: how much of the arena the interpreter used.
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,8 +63,10 @@ bool Make() {
          interpreter->outputs_size() == kOutputs;
 }
 
+// Without state there is nothing to reset, and a user would not: kernels would prepare again what
+// they keep, within what is counted.
 void ResetVariables() {
-  if (interpreter != nullptr) interpreter->Reset();
+  if (HELX_TFLM_STATE && interpreter != nullptr) interpreter->Reset();
 }
 
 uint32_t Invoke() { return interpreter != nullptr && interpreter->Invoke() == kTfLiteOk ? 0 : 1; }

@@ -58,7 +58,9 @@ std::string ByteList(const std::vector<int32_t>& numbers, const model::Subgraph&
 absl::StatusOr<std::string> GeneratedHeader(const model::Model& model, int64_t arena_bytes) {
   std::set<std::string> adds;
   int variables = 0;
+  bool state = false;
   for (const model::Subgraph& graph : model.subgraphs) {
+    for (const model::Tensor& tensor : graph.tensors) state = state || tensor.is_variable;
     for (const model::Operator& op : graph.operators) {
       if (op.code == model::BuiltinOperator::CUSTOM) {
         return absl::UnimplementedError("custom operators are not registered");
@@ -78,7 +80,8 @@ absl::StatusOr<std::string> GeneratedHeader(const model::Model& model, int64_t a
          "\n#define HELX_TFLM_INPUT_BYTES " + inputs + "\n#define HELX_TFLM_OUTPUT_BYTES " +
          outputs + "\n#define HELX_TFLM_LARGEST_BYTES " + std::to_string(largest) +
          "\n#define HELX_TFLM_ARENA_BYTES " + std::to_string(arena_bytes) +
-         "\n#define HELX_TFLM_VARIABLES " + std::to_string(variables) + "\n";
+         "\n#define HELX_TFLM_VARIABLES " + std::to_string(variables) +
+         "\n#define HELX_TFLM_STATE " + (state || variables > 0 ? "1" : "0") + "\n";
 }
 
 constexpr char kWeights[] =
