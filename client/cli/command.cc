@@ -29,7 +29,9 @@ CLI::App* AddVerb(CLI::App& root, std::map<std::string, CLI::App*>& groups, Comm
     const std::string group_name = name.substr(0, space);
     const char* summary = group_name == "results"  ? "Results: list, fetch, export, verify, bisect"
                           : group_name == "device" ? "One device of the pool: health, drain, check"
-                                                   : "Reserve devices for yourself";
+                          : group_name == "store"
+                              ? "The server's store: status, check, scrub, collect, back up, pin"
+                              : "Reserve devices for yourself";
     group = root.add_subcommand(group_name, summary);
     group->require_subcommand(1);
     group->fallthrough();
