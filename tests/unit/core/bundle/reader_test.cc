@@ -47,6 +47,15 @@ TEST(LoadBundle, AcceptsABuildWithoutARun) {
   EXPECT_EQ(bundle->result.inputs[0].size(), 2u) << "a build's result carries the inputs";
 }
 
+// A model whose call touches no stack, as one that only returns does on Armv7-M.
+TEST(LoadBundle, AcceptsACallWithoutStack) {
+  BundleParts parts = ExampleParts();
+  parts.result.memory.stack_high_water_bytes.value = 0;
+  const auto bundle = LoadBundle(WriteFolder(parts));
+  ASSERT_TRUE(bundle.ok()) << bundle.status();
+  EXPECT_EQ(bundle->result.memory.stack_high_water_bytes.value, 0);
+}
+
 TEST(LoadBundle, AcceptsADiagnosticRun) {
   BundleParts parts = ExampleParts();
   parts.request.probe = true;
