@@ -8,17 +8,6 @@ namespace {
 
 using helx::v1::Pool;
 
-template <typename Response, typename Request>
-absl::StatusOr<Response> CallPool(Connection& connection,
-                                  grpc::Status (Pool::Stub::*method)(grpc::ClientContext*,
-                                                                     const Request&, Response*),
-                                  const Request& request, std::stop_token stop) {
-  const auto stub = Pool::NewStub(connection.transport().channel);
-  Response response;
-  HELX_RETURN_IF_ERROR(Call(connection, *stub, method, request, response, std::move(stop)));
-  return response;
-}
-
 template <typename Message>
 std::vector<Message> VectorOf(const google::protobuf::RepeatedPtrField<Message>& messages) {
   return {messages.begin(), messages.end()};
@@ -29,29 +18,29 @@ std::vector<Message> VectorOf(const google::protobuf::RepeatedPtrField<Message>&
 absl::StatusOr<std::vector<helx::v1::Device>> PoolClient::ListDevices(
     const helx::v1::ListDevicesRequest& request, std::stop_token stop) {
   HELX_ASSIGN_OR_RETURN(const auto response,
-                        CallPool(*connection_, &Pool::Stub::ListDevices, request, stop));
+                        CallService<Pool>(*connection_, &Pool::Stub::ListDevices, request, stop));
   return VectorOf(response.devices());
 }
 
 absl::StatusOr<helx::v1::Device> PoolClient::SetHealth(const helx::v1::SetHealthRequest& request,
                                                        std::stop_token stop) {
-  return CallPool(*connection_, &Pool::Stub::SetHealth, request, stop);
+  return CallService<Pool>(*connection_, &Pool::Stub::SetHealth, request, stop);
 }
 
 absl::StatusOr<helx::v1::Device> PoolClient::Drain(const helx::v1::DrainRequest& request,
                                                    std::stop_token stop) {
-  return CallPool(*connection_, &Pool::Stub::Drain, request, stop);
+  return CallService<Pool>(*connection_, &Pool::Stub::Drain, request, stop);
 }
 
 absl::StatusOr<helx::v1::HealthCheck> PoolClient::SetHealthCheck(
     const helx::v1::SetHealthCheckRequest& request, std::stop_token stop) {
-  return CallPool(*connection_, &Pool::Stub::SetHealthCheck, request, stop);
+  return CallService<Pool>(*connection_, &Pool::Stub::SetHealthCheck, request, stop);
 }
 
 absl::StatusOr<std::vector<helx::v1::DeviceLease>> PoolClient::ListLeases(std::stop_token stop) {
-  HELX_ASSIGN_OR_RETURN(
-      const auto response,
-      CallPool(*connection_, &Pool::Stub::ListLeases, helx::v1::ListLeasesRequest(), stop));
+  HELX_ASSIGN_OR_RETURN(const auto response,
+                        CallService<Pool>(*connection_, &Pool::Stub::ListLeases,
+                                          helx::v1::ListLeasesRequest(), stop));
   return VectorOf(response.leases());
 }
 
@@ -70,12 +59,12 @@ absl::StatusOr<helx::v1::DeviceLease> PoolClient::Acquire(
 
 absl::StatusOr<helx::v1::DeviceLease> PoolClient::Extend(
     const helx::v1::ExtendLeaseRequest& request, std::stop_token stop) {
-  return CallPool(*connection_, &Pool::Stub::Extend, request, stop);
+  return CallService<Pool>(*connection_, &Pool::Stub::Extend, request, stop);
 }
 
 absl::Status PoolClient::Release(const helx::v1::ReleaseLeaseRequest& request,
                                  std::stop_token stop) {
-  return CallPool(*connection_, &Pool::Stub::Release, request, stop).status();
+  return CallService<Pool>(*connection_, &Pool::Stub::Release, request, stop).status();
 }
 
 }  // namespace helx::client

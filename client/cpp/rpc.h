@@ -98,6 +98,19 @@ absl::Status Call(Connection& connection, Stub& stub,
               connection.options().call_limit);
 }
 
+// The same of `Service` by a stub of its own; what the server answered.
+template <typename Service, typename Response, typename Request>
+absl::StatusOr<Response> CallService(Connection& connection,
+                                     grpc::Status (Service::Stub::*method)(grpc::ClientContext*,
+                                                                           const Request&,
+                                                                           Response*),
+                                     const Request& request, std::stop_token stop) {
+  const auto stub = Service::NewStub(connection.transport().channel);
+  Response response;
+  HELX_RETURN_IF_ERROR(Call(connection, *stub, method, request, response, std::move(stop)));
+  return response;
+}
+
 }  // namespace helx::client
 
 #endif  // HELX_CLIENT_CPP_RPC_H_

@@ -9,17 +9,6 @@ namespace {
 using helx::v1::Store;
 using helx::v1::StoreOperation;
 
-template <typename Response, typename Request>
-absl::StatusOr<Response> CallStore(Connection& connection,
-                                   grpc::Status (Store::Stub::*method)(grpc::ClientContext*,
-                                                                       const Request&, Response*),
-                                   const Request& request, std::stop_token stop) {
-  const auto stub = Store::NewStub(connection.transport().channel);
-  Response response;
-  HELX_RETURN_IF_ERROR(Call(connection, *stub, method, request, response, std::move(stop)));
-  return response;
-}
-
 template <typename Request>
 absl::StatusOr<StoreOperation> Follow(
     Connection& connection,
@@ -44,7 +33,8 @@ absl::StatusOr<StoreOperation> Follow(
 }  // namespace
 
 absl::StatusOr<helx::v1::StoreStatus> StoreClient::GetStatus(std::stop_token stop) {
-  return CallStore(*connection_, &Store::Stub::GetStatus, helx::v1::GetStoreStatusRequest(), stop);
+  return CallService<Store>(*connection_, &Store::Stub::GetStatus,
+                            helx::v1::GetStoreStatusRequest(), stop);
 }
 
 absl::StatusOr<StoreOperation> StoreClient::Check(const OnProgress& on_progress,
@@ -73,16 +63,17 @@ absl::StatusOr<StoreOperation> StoreClient::Backup(const OnProgress& on_progress
 
 absl::StatusOr<helx::v1::PinnedResult> StoreClient::Pin(const helx::v1::PinRequest& request,
                                                         std::stop_token stop) {
-  return CallStore(*connection_, &Store::Stub::Pin, request, stop);
+  return CallService<Store>(*connection_, &Store::Stub::Pin, request, stop);
 }
 
 absl::Status StoreClient::Unpin(const helx::v1::UnpinRequest& request, std::stop_token stop) {
-  return CallStore(*connection_, &Store::Stub::Unpin, request, stop).status();
+  return CallService<Store>(*connection_, &Store::Stub::Unpin, request, stop).status();
 }
 
 absl::StatusOr<std::vector<helx::v1::PinnedResult>> StoreClient::ListPins(std::stop_token stop) {
-  HELX_ASSIGN_OR_RETURN(const auto response, CallStore(*connection_, &Store::Stub::ListPins,
-                                                       helx::v1::ListPinsRequest(), stop));
+  HELX_ASSIGN_OR_RETURN(
+      const auto response,
+      CallService<Store>(*connection_, &Store::Stub::ListPins, helx::v1::ListPinsRequest(), stop));
   return std::vector<helx::v1::PinnedResult>{response.pins().begin(), response.pins().end()};
 }
 

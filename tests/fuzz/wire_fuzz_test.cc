@@ -19,16 +19,11 @@
 
 #include "core/base/digest.h"
 #include "core/base/splitmix64.h"
-#include "helx/v1/blobs.pb.h"
 #include "helx/v1/capabilities.grpc.pb.h"
-#include "helx/v1/experiments.pb.h"
-#include "helx/v1/jobs.pb.h"
-#include "helx/v1/pool.pb.h"
-#include "helx/v1/results.pb.h"
 #include "helx/v1/store.grpc.pb.h"
-#include "helx/v1/worker.pb.h"
 #include "server/server.h"
 #include "server/telemetry/log.h"
+#include "tests/unit/server/contract_methods.h"
 #include "tests/unit/server/temp_folder.h"
 
 namespace helx::server {
@@ -218,18 +213,7 @@ class WireFuzz : public ::testing::Test {
 };
 
 TEST_F(WireFuzz, EveryMethodAnswersAndTheStoreStaysWhole) {
-  std::vector<const MethodDescriptor*> methods;
-  for (const auto* file :
-       {v1::Digest::descriptor()->file(), v1::Job::descriptor()->file(),
-        v1::ReadRequest::descriptor()->file(), v1::ServerCapabilities::descriptor()->file(),
-        v1::FreezeRequest::descriptor()->file(), v1::Result::descriptor()->file(),
-        v1::Device::descriptor()->file(), v1::StoreStatus::descriptor()->file(),
-        v1::Lease::descriptor()->file()}) {
-    for (int i = 0; i < file->service_count(); ++i) {
-      for (int m = 0; m < file->service(i)->method_count(); ++m)
-        methods.push_back(file->service(i)->method(m));
-    }
-  }
+  const std::vector<const MethodDescriptor*> methods = ContractMethods();
   ASSERT_GT(methods.size(), 30u);
   const int64_t runs = FromEnvironment("HELX_FUZZ_RUNS", 3000);
   SplitMix64 random(static_cast<uint64_t>(FromEnvironment("HELX_FUZZ_SEED", 1)));

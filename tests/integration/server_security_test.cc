@@ -1,6 +1,5 @@
 // Mutual TLS, roles and instances, against a real helxd with certificates of deploy/certificates.
 #include <gmock/gmock.h>
-#include <google/protobuf/descriptor.h>
 #include <grpcpp/security/tls_credentials_options.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +12,7 @@
 #include "proto/channel_credentials.h"
 #include "server/security/authorization.h"
 #include "tests/integration/server_harness.h"
+#include "tests/unit/server/contract_methods.h"
 
 namespace helx::server {
 namespace {
@@ -117,14 +117,15 @@ TEST_F(SecurityTest, WhoeverHasNoGoodCertificateDoesNotGetIn) {
   const std::string forged = folder_.path() + "/forged";
   Make(forged, {"ca"});
   Make(forged, {"client", "lab", "operator", "olga"});
-  EXPECT_EQ(CodeOf(daemon_->address(), grpc::SslCredentials({Text(ca_ + "/ca.crt"),
-                                                             Text(forged + "/olga.key"),
-                                                             Text(forged + "/olga.crt")})),
+  EXPECT_EQ(CodeOf(daemon_->address(),
+                   grpc::SslCredentials({Text(ca_ + "/ca.crt"), Text(forged + "/olga.key"),
+                                         Text(forged + "/olga.crt")})),
             grpc::StatusCode::UNAVAILABLE);
   // A server under another authority is not believed either.
   EXPECT_EQ(CodeOf(daemon_->address(), Credentials(forged, "olga")), grpc::StatusCode::UNAVAILABLE);
 
-  // A certificate that expired a day ago, and certificates of the right authority whose identity is none.
+  // A certificate that expired a day ago, and certificates of the right authority whose identity is
+  // none.
   for (const auto& [san, days, code] :
        std::vector<std::tuple<std::string, std::string, grpc::StatusCode>>{
            {"URI:spiffe://helx/lab/operator/eva", "-1", grpc::StatusCode::UNAVAILABLE},
@@ -137,17 +138,17 @@ TEST_F(SecurityTest, WhoeverHasNoGoodCertificateDoesNotGetIn) {
            {"DNS:eva", "1", grpc::StatusCode::UNAUTHENTICATED}}) {
     const std::string base = folder_.path() + "/eva";
     std::string output;
-    const std::string script =
-        "set -e; openssl ecparam -name prime256v1 -genkey -noout -out " + base + ".key; echo '" +
-        "subjectAltName=" + san + "' > " + base + ".ext; openssl req -new -key " + base +
-        ".key -subj /CN=eva -out " + base + ".csr; openssl x509 -req -in " + base + ".csr -CA " +
-        ca_ + "/ca.crt -CAkey " + ca_ + "/ca.key -set_serial 7 -extfile " + base + ".ext -days " +
-        days + " -out " + base + ".crt";
+    const std::string script = "set -e; openssl ecparam -name prime256v1 -genkey -noout -out " +
+                               base + ".key; echo '" + "subjectAltName=" + san + "' > " + base +
+                               ".ext; openssl req -new -key " + base + ".key -subj /CN=eva -out " +
+                               base + ".csr; openssl x509 -req -in " + base + ".csr -CA " + ca_ +
+                               "/ca.crt -CAkey " + ca_ + "/ca.key -set_serial 7 -extfile " + base +
+                               ".ext -days " + days + " -out " + base + ".crt";
     ASSERT_EQ(RunProgram({"/bin/bash", "-c", script}, &output), 0) << output;
-    EXPECT_EQ(CodeOf(daemon_->address(),
-                     grpc::SslCredentials(
-                         {Text(ca_ + "/ca.crt"), Text(base + ".key"), Text(base + ".crt")})),
-              code)
+    EXPECT_EQ(
+        CodeOf(daemon_->address(), grpc::SslCredentials({Text(ca_ + "/ca.crt"), Text(base + ".key"),
+                                                         Text(base + ".crt")})),
+        code)
         << san;
   }
 }
@@ -396,23 +397,13 @@ TEST_F(SecurityTest, RealWorkerJoinsOverMutualTls) {
 TEST(AuthorizationTest, HoldsEveryMethodOfTheContract) {
   std::set<std::string> table;
   for (const std::string_view method : AuthorizedMethods()) table.emplace(method);
-  int methods = 0;
-  for (const auto* file :
-       {v1::Digest::descriptor()->file(), v1::Job::descriptor()->file(),
-        v1::ReadRequest::descriptor()->file(), v1::ServerCapabilities::descriptor()->file(),
-        v1::FreezeRequest::descriptor()->file(), v1::Result::descriptor()->file(),
-        v1::Device::descriptor()->file(), v1::StoreStatus::descriptor()->file(),
-        v1::Lease::descriptor()->file()}) {
-    for (int i = 0; i < file->service_count(); ++i) {
-      for (int m = 0; m < file->service(i)->method_count(); ++m, ++methods) {
-        const std::string name = "/" + file->service(i)->full_name() + "/" +
-                                 file->service(i)->method(m)->name();
-        EXPECT_TRUE(table.contains(name)) << name;
-      }
-    }
+  const auto methods = ContractMethods();
+  for (const auto* method : methods) {
+    const std::string name = "/" + method->service()->full_name() + "/" + method->name();
+    EXPECT_TRUE(table.contains(name)) << name;
   }
   // gRPC's own: Health.Check, Health.Watch, ServerReflection.
-  EXPECT_EQ(static_cast<int>(table.size()), methods + 3);
+  EXPECT_EQ(table.size(), methods.size() + 3);
 }
 
 }  // namespace

@@ -32,8 +32,10 @@ absl::Status CompileInto(const engine::Toolchain& toolchain, const target::Board
   return status;
 }
 
-absl::StatusOr<std::string> PrepareBoard(const engine::Toolchain& toolchain,
-                                         const target::Board& board, const std::string& folder) {
+}  // namespace
+
+absl::StatusOr<std::string> KeepKernels(const engine::Toolchain& toolchain,
+                                        const target::Board& board, const std::string& folder) {
   HELX_ASSIGN_OR_RETURN(const std::string key, toolchain.KernelsKey(board));
   const std::string archive = folder + "/" + key;
   if (fs::exists(archive + "/libhelx.a")) return archive;
@@ -42,8 +44,6 @@ absl::StatusOr<std::string> PrepareBoard(const engine::Toolchain& toolchain,
   if (fs::exists(archive + "/libhelx.a")) return archive;
   return absl::UnavailableError("the kernels could not be kept in " + folder);
 }
-
-}  // namespace
 
 absl::StatusOr<KernelArchives> KernelArchives::Open(const std::string& folder,
                                                     Catalogue* catalogue) {
@@ -73,7 +73,7 @@ absl::StatusOr<std::string> KernelArchives::Prepare(const std::string& platform)
   std::lock_guard lock(prepared_->mutex);
   std::string& prepared = prepared_->folders[platform];
   if (!prepared.empty() && fs::exists(prepared + "/libhelx.a")) return prepared;
-  auto folder = PrepareBoard(*toolchain_, *board, folder_);
+  auto folder = KeepKernels(*toolchain_, *board, folder_);
   if (!folder.ok()) {
     return Annotate(folder.status(), "the kernels for " + platform + " cannot be compiled");
   }

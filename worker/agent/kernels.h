@@ -14,6 +14,11 @@
 
 namespace helx::agent {
 
+// {folder}/{key of the kernels}, which holds the board's libhelx.a: compiled the first time, found later. Processes may share
+// the folder, which exists. UNAVAILABLE when nothing can be kept in it; else as Toolchain::CompileKernels.
+absl::StatusOr<std::string> KeepKernels(const engine::Toolchain& toolchain,
+                                        const target::Board& board, const std::string& folder);
+
 // Archives in one folder, named by what they were made from. Several workers may share the folder.
 class KernelArchives {
  public:

@@ -4,6 +4,7 @@
 
 #include "core/base/file.h"
 #include "tests/unit/worker/engine/host_build.h"
+#include "worker/agent/kernels.h"
 #include "worker/target/target.h"
 
 namespace helx::engine {
@@ -11,19 +12,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Compiled once for all test programs: the key names sources, flags and compiler. The first of two
-// that finish wins.
+// Compiled once for all test programs.
 absl::StatusOr<std::string> KernelsFolder(const Toolchain& toolchain, const target::Board& board) {
-  HELX_ASSIGN_OR_RETURN(const std::string key, toolchain.KernelsKey(board));
-  const fs::path kept = fs::path(HELX_BUILD_DIR) / "test_folders" / "kernels" / key;
-  if (fs::exists(kept)) return kept.string();
-  const std::string fresh = FreshFolder("board_kernels_" + std::string(board.platform));
-  HELX_RETURN_IF_ERROR(toolchain.CompileKernels(board, fresh, nullptr));
-  std::error_code error;
-  fs::create_directories(kept.parent_path(), error);
-  fs::rename(fresh, kept, error);
-  return fs::exists(kept) ? absl::StatusOr<std::string>(kept.string())
-                          : Internal("kernels could not be kept in " + kept.string());
+  const std::string folder = HELX_BUILD_DIR "/test_folders/kernels";
+  fs::create_directories(folder);
+  return agent::KeepKernels(toolchain, board, folder);
 }
 
 // One model compiled for one board; every set of folders becomes an image and an acquisition of its
