@@ -6,7 +6,7 @@
 
 #include "core/bundle/manifest.h"
 #include "server/maintenance/rows.h"
-#include "server/scheduler/records.pb.h"
+#include "server/scheduler/job_rows.h"
 #include "server/scheduler/timestamps.h"
 #include "server/scheduler/turn.h"
 #include "server/store/keys.h"

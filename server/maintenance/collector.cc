@@ -4,19 +4,13 @@
 #include <set>
 
 #include "server/maintenance/rows.h"
+#include "server/scheduler/job_rows.h"
 #include "server/scheduler/timestamps.h"
 #include "server/scheduler/turn.h"
 #include "server/store/fault_point.h"
 #include "server/store/keys.h"
 
 namespace helx::server {
-namespace {
-
-std::string NameOf(const v1::Job& job) {
-  return job.run().empty() ? job.experiment() : job.experiment() + "/" + job.run();
-}
-
-}  // namespace
 
 absl::Status Collector::Run(const Options& options) {
   operation_->Update([&](v1::StoreOperation& state) { state.set_dry_run(options.dry_run); });
@@ -91,7 +85,7 @@ absl::Status Collector::MarkJobs(Inventory& inventory, std::vector<Candidate>& c
         bool kept = !bounded || !IsTerminal(job.phase()) || end_us >= young_us;
         if (job.has_bundle()) {
           kept = kept || pins.contains(job.bundle().hash());
-          kept = ++results[NameOf(job)] <= policy_.keep_last || kept;
+          kept = ++results[ResultName(job)] <= policy_.keep_last || kept;
         }
         if (!kept) {
           candidates.push_back({id, end_us});
@@ -101,14 +95,6 @@ absl::Status Collector::MarkJobs(Inventory& inventory, std::vector<Candidate>& c
         AppendReferences(record, references);
         return inventory.MarkReached(references);
       });
-}
-
-absl::StatusOr<records::JobRecord> Collector::LoadJob(const std::string& instance,
-                                                      const std::string& id) const {
-  HELX_ASSIGN_OR_RETURN(const std::string row, store_->Get(Family::kJobs, JobKey(instance, id)));
-  records::JobRecord record;
-  if (!record.ParseFromString(row)) return DataLoss("the row of job " + id + " is damaged");
-  return record;
 }
 
 // Applies the bounds, from the newest to the oldest: with the first that does not fit any more all
@@ -123,7 +109,7 @@ absl::Status Collector::ChooseExpired(Inventory& inventory,
     const bool old = policy_.max_age_seconds > 0 && candidate.end_us < oldest_us;
     if (!old && !full) {
       HELX_ASSIGN_OR_RETURN(const records::JobRecord record,
-                            LoadJob(inventory.instance(), candidate.id));
+                            LoadJob(*store_, inventory.instance(), candidate.id));
       References references;
       AppendReferences(record, references);
       HELX_ASSIGN_OR_RETURN(const std::vector<size_t> places, inventory.Reached(references));
@@ -158,7 +144,7 @@ absl::Status Collector::ExpireJobs(const std::string& instance,
       int64_t jobs = 0;
       for (size_t i = at; i < std::min(at + kRowsAtOnce, expired.size()); ++i) {
         const std::string& id = expired[i];
-        HELX_ASSIGN_OR_RETURN(const records::JobRecord record, LoadJob(instance, id));
+        HELX_ASSIGN_OR_RETURN(const records::JobRecord record, LoadJob(*store_, instance, id));
         const v1::Job& job = record.job();
         // Pinned meanwhile.
         if (job.has_bundle() && pins.contains(job.bundle().hash())) continue;
@@ -174,7 +160,7 @@ absl::Status Collector::ExpireJobs(const std::string& instance,
             {Family::kIndexNames, InstanceKey(instance, job.experiment(), id), std::nullopt});
         writes.push_back({Family::kIndexResults, InstanceKey(instance, id), std::nullopt});
         writes.push_back(
-            {Family::kIndexLatest, InstanceKey(instance, NameOf(job), id), std::nullopt});
+            {Family::kIndexLatest, InstanceKey(instance, ResultName(job), id), std::nullopt});
         const auto [begin, end] = requests.equal_range(id);
         for (auto it = begin; it != end; ++it) {
           writes.push_back({Family::kIdempotency, it->second, std::nullopt});

@@ -75,8 +75,6 @@ class Collector {
   absl::Status ExpireJobs(const std::string& instance, const std::vector<std::string>& expired);
   absl::Status Sweep(const Inventory& inventory, int64_t before_seconds, bool dry_run);
   absl::Status ForgetRows(const std::string& instance, int64_t before_seconds);
-  absl::StatusOr<records::JobRecord> LoadJob(const std::string& instance,
-                                             const std::string& id) const;
 
   const RetentionPolicy policy_;
   Store* const store_;

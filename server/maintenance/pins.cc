@@ -4,6 +4,7 @@
 
 #include "server/maintenance/inventory.h"
 #include "server/scheduler/job_reader.h"
+#include "server/scheduler/job_rows.h"
 #include "server/scheduler/names.h"
 #include "server/scheduler/timestamps.h"
 #include "server/store/fault_point.h"
@@ -22,11 +23,7 @@ std::string PinKey(const std::string& instance, const std::string& hash) {
 
 absl::StatusOr<v1::Digest> Pins::BundleOfJob(const Caller& caller, const std::string& name) const {
   HELX_ASSIGN_OR_RETURN(const std::string id, JobIdOf(name));
-  const auto row = store_->Get(Family::kJobs, JobKey(caller.instance, id));
-  if (absl::IsNotFound(row.status())) return NotFound("there is no jobs/" + id);
-  HELX_RETURN_IF_ERROR(row.status());
-  records::JobRecord record;
-  if (!record.ParseFromString(*row)) return DataLoss("the row of job " + id + " is damaged");
+  HELX_ASSIGN_OR_RETURN(const records::JobRecord record, LoadJob(*store_, caller.instance, id));
   if (!record.job().has_bundle()) {
     return FailedPrecondition("jobs/" + id + " has no result" +
                               (record.job().finished() ? "" : " yet") + "; pin one that has");

@@ -12,8 +12,6 @@
 namespace helx::server {
 
 inline constexpr size_t kRowsAtOnce = 256;
-// The longest manifest of a bundle.
-inline constexpr int64_t kManifestBytes = 3 << 20;
 
 // The rows of a prefix in pages, so that no iterator is open while they are worked on; a row that
 // comes or goes meanwhile may be seen or not.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "server/scheduler/job_rows.h"
 #include "server/scheduler/names.h"
 #include "server/scheduler/timestamps.h"
 #include "server/store/keys.h"
@@ -13,7 +14,6 @@ constexpr int kPageDefault = 50;
 constexpr int kPageMost = 1000;
 constexpr size_t kAnswerBytes = 3 << 20;  // below the message limit of a client
 constexpr size_t kIdsAtOnce = 256;
-constexpr int64_t kManifestBytes = 3 << 20;
 
 absl::StatusOr<int> PageSize(int requested) {
   if (requested < 0 || requested > kPageMost) {
@@ -26,14 +26,6 @@ absl::StatusOr<int> PageSize(int requested) {
 absl::Status CheckPageToken(const std::string& token) {
   if (token.empty()) return absl::OkStatus();
   return CheckToken("page_token", token);
-}
-
-absl::StatusOr<records::JobRecord> ParseRecord(const std::string& id, std::string_view row) {
-  records::JobRecord record;
-  if (!record.ParseFromArray(row.data(), static_cast<int>(row.size()))) {
-    return DataLoss("the row of job " + id + " is damaged");
-  }
-  return record;
 }
 
 // Gathers jobs that the request's filter lets through until the page or the answer is full.
@@ -83,10 +75,7 @@ absl::StatusOr<std::string> JobIdOf(const std::string& name) {
 }
 
 absl::StatusOr<v1::Job> JobReader::Get(const Caller& caller, const std::string& id) const {
-  const auto row = store_->Get(Family::kJobs, JobKey(caller.instance, id));
-  if (absl::IsNotFound(row.status())) return NotFound("there is no jobs/" + id);
-  HELX_RETURN_IF_ERROR(row.status());
-  HELX_ASSIGN_OR_RETURN(records::JobRecord record, ParseRecord(id, *row));
+  HELX_ASSIGN_OR_RETURN(records::JobRecord record, LoadJob(*store_, caller.instance, id));
   return std::move(*record.mutable_job());
 }
 
@@ -105,7 +94,7 @@ absl::StatusOr<v1::ListJobsResponse> JobReader::List(const Caller& caller,
   HELX_RETURN_IF_ERROR(
       store_->Scan(Family::kJobs, range, [&](std::string_view key, std::string_view value) {
         const std::string id(key.substr(range.prefix.size()));
-        const auto record = ParseRecord(id, value);
+        const auto record = ParseJob(id, value);
         damaged = record.status();
         return record.ok() && page.Add(id, record->job());
       }));

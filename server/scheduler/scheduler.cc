@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "server/scheduler/catalogue.h"
+#include "server/scheduler/job_rows.h"
 #include "server/scheduler/timestamps.h"
 #include "server/scheduler/turn.h"
 #include "server/store/fault_point.h"
@@ -191,11 +192,11 @@ absl::Status Scheduler::LoadJobs(Transaction& t) {
         return true;
       }));
   for (const auto& [instance, id] : live) {
-    HELX_ASSIGN_OR_RETURN(const std::string row, store_->Get(Family::kJobs, JobKey(instance, id)));
+    HELX_ASSIGN_OR_RETURN(records::JobRecord record, LoadJob(*store_, instance, id));
     auto job = std::make_unique<LiveJob>();
     job->id = id;
     job->instance = instance;
-    if (!job->record.ParseFromString(row)) return DataLoss("the row of job " + id + " is damaged");
+    job->record = std::move(record);
     job->last_event_bytes = job->record.job().SerializeAsString();
     job->queued_since_ms = Now();
     job->cancel_deadline_ms = Now() + options_.cancel_limit_ms;

@@ -3,6 +3,7 @@
 
 #include "core/base/sha256.h"
 #include "helx/v1/results.pb.h"
+#include "server/scheduler/job_rows.h"
 #include "server/scheduler/placement.h"
 #include "server/scheduler/scheduler.h"
 #include "server/scheduler/timestamps.h"
@@ -130,9 +131,7 @@ void Scheduler::Succeed(LiveJob& job, const records::ActionRecord& record, bool 
   *entry.mutable_issues() = record.issues();
   t.writes.push_back(
       {Family::kIndexResults, InstanceKey(job.instance, job.id), entry.SerializeAsString()});
-  const std::string name =
-      proto->run().empty() ? proto->experiment() : proto->experiment() + "/" + proto->run();
-  t.writes.push_back({Family::kIndexLatest, InstanceKey(job.instance, name, job.id),
+  t.writes.push_back({Family::kIndexLatest, InstanceKey(job.instance, ResultName(*proto), job.id),
                       output.bundle().SerializeAsString()});
   Finish(job, v1::SUCCEEDED, t);
 }
@@ -175,14 +174,9 @@ void Scheduler::Cancel(const Caller& caller, const std::string& id, JobDone done
     turn.transaction.effects.push_back(
         [this, done = std::move(done), instance = caller.instance, id](const absl::Status& status) {
           if (!status.ok()) return done(status);
-          const auto row = store_->Get(Family::kJobs, JobKey(instance, id));
-          records::JobRecord record;
-          if (absl::IsNotFound(row.status())) return done(NotFound("there is no jobs/" + id));
-          if (!row.ok()) return done(row.status());
-          if (!record.ParseFromString(*row)) {
-            return done(DataLoss("the row of job " + id + " is damaged"));
-          }
-          done(record.job());
+          const auto record = LoadJob(*store_, instance, id);
+          if (!record.ok()) return done(record.status());
+          done(record->job());
         });
     return;
   }

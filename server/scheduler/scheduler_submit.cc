@@ -7,6 +7,7 @@
 #include "core/bundle/manifest.h"
 #include "server/scheduler/job_document.h"
 #include "server/scheduler/job_reader.h"
+#include "server/scheduler/job_rows.h"
 #include "server/scheduler/names.h"
 #include "server/scheduler/scheduler.h"
 #include "server/scheduler/selector.h"
@@ -19,7 +20,6 @@ namespace helx::server {
 namespace {
 
 constexpr int32_t kPriorityMost = 1000;
-constexpr int64_t kManifestLimit = 3 << 20;
 constexpr int64_t kQueueLimitMostMs = int64_t{30} * 24 * 3600 * 1000;
 
 std::string FrozenKey(const v1::Digest& digest) { return "frozen:" + digest.hash(); }
@@ -200,14 +200,10 @@ absl::StatusOr<bool> Scheduler::AnswerRepeated(const std::string& row, const std
   // In its turn after the batch that holds the job.
   t.effects.push_back([this, done, instance = caller.instance, id](const absl::Status& status) {
     if (!status.ok()) return done(status);
-    const auto job_row = store_->Get(Family::kJobs, JobKey(instance, id));
-    records::JobRecord record;
-    if (!job_row.ok()) return done(job_row.status());
-    if (!record.ParseFromString(*job_row)) {
-      return done(DataLoss("the row of job " + id + " is damaged"));
-    }
-    FillQueueState(record.mutable_job());
-    done(record.job());
+    auto record = LoadJob(*store_, instance, id);
+    if (!record.ok()) return done(record.status());
+    FillQueueState(record->mutable_job());
+    done(record->job());
   });
   return true;
 }
@@ -262,7 +258,7 @@ absl::Status Scheduler::TakeDocument(const std::string& instance, const std::str
 // Every file of the bundle must be there; what they hold is for the worker that freezes it.
 absl::Status Scheduler::TakeBundle(const v1::Digest& bundle, LiveJob& job) {
   const Digest digest = FromProto(bundle);
-  const auto text = blobs_->Read(job.instance, digest, kManifestLimit);
+  const auto text = blobs_->Read(job.instance, digest, kManifestBytes);
   if (absl::IsNotFound(text.status())) return MissingBlobs::Error({digest});
   HELX_RETURN_IF_ERROR(text.status());
   const auto manifest = Manifest::Parse(*text);
@@ -286,11 +282,7 @@ absl::Status Scheduler::TakeBundle(const v1::Digest& bundle, LiveJob& job) {
 absl::StatusOr<v1::SubmitJobRequest> Scheduler::RequestOf(
     const Caller& caller, const v1::ResubmitJobRequest& request) const {
   HELX_ASSIGN_OR_RETURN(const std::string id, JobIdOf(request.name()));
-  const auto row = store_->Get(Family::kJobs, JobKey(caller.instance, id));
-  if (absl::IsNotFound(row.status())) return NotFound("there is no jobs/" + id);
-  HELX_RETURN_IF_ERROR(row.status());
-  records::JobRecord record;
-  if (!record.ParseFromString(*row)) return DataLoss("the row of job " + id + " is damaged");
+  HELX_ASSIGN_OR_RETURN(const records::JobRecord record, LoadJob(*store_, caller.instance, id));
   const v1::Job& job = record.job();
   v1::SubmitJobRequest out;
   out.set_request_id(request.request_id());
