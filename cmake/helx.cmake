@@ -51,26 +51,45 @@ function(helx_test_library name)
   helx_compile_as_test(${name})
 endfunction()
 
-# helx_test(NAME SRCS a_test.cc ... DEPS x y ... [LABELS l] [TIMEOUT s] [ENV K=V ...]):
-# a GoogleTest program, one CTest entry. The code under test is optimised in its library; a test's own code is not, because
-# that halves the time it takes to compile.
-function(helx_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SRCS;DEPS;LABELS;ENV" ${ARGN})
+# helx_test_program(NAME SRCS a_test.cc ... DEPS x y ...): a GoogleTest program without a CTest entry. The code under test
+# is optimised in its library; a test's own code is not, because that halves the time it takes to compile.
+function(helx_test_program name)
+  cmake_parse_arguments(ARG "" "" "SRCS;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SRCS})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main helx_warnings)
   helx_compile_as_test(${name})
-  add_test(NAME ${name} COMMAND ${name})
+endfunction()
+
+# helx_test_entry(NAME PROGRAM [SUITES A B ...] [LABELS l] [TIMEOUT s] [ENV K=V ...]): a CTest entry that runs a program's
+# tests, or those of the named suites. An entry that finds none of its tests fails.
+function(helx_test_entry name program)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SUITES;LABELS;ENV" ${ARGN})
+  if(ARG_SUITES)
+    list(TRANSFORM ARG_SUITES APPEND ".*")
+    list(JOIN ARG_SUITES ":" filter)
+    add_test(NAME ${name} COMMAND ${program} --gtest_filter=${filter})
+  else()
+    add_test(NAME ${name} COMMAND ${program})
+  endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+  set_tests_properties(${name} PROPERTIES
+    TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}" FAIL_REGULAR_EXPRESSION "Running 0 tests")
   if(ARG_ENV)
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "${ARG_ENV}")
   endif()
+endfunction()
+
+# helx_test(NAME SRCS a_test.cc ... DEPS x y ... [LABELS l] [TIMEOUT s] [ENV K=V ...]): a program and its one CTest entry.
+function(helx_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SRCS;DEPS;LABELS;ENV" ${ARGN})
+  helx_test_program(${name} SRCS ${ARG_SRCS} DEPS ${ARG_DEPS})
+  helx_test_entry(${name} ${name} LABELS ${ARG_LABELS} TIMEOUT ${ARG_TIMEOUT} ENV ${ARG_ENV})
 endfunction()
 
 # Adds those of the named folders that hold a CMakeLists.txt.

@@ -19,7 +19,6 @@
 namespace helx::server {
 namespace {
 
-constexpr char kHelxd[] = HELX_BUILD_DIR "/bin/helxd";
 constexpr size_t kPiece = 1 << 20;
 
 std::vector<char*> Arguments(std::vector<std::string>& words) {

@@ -26,6 +26,11 @@
 
 namespace helx::server {
 
+// The programs under test.
+inline constexpr char kHelxd[] = HELX_BUILD_DIR "/bin/helxd";
+inline constexpr char kHelxctl[] = HELX_BUILD_DIR "/bin/helxctl";
+inline constexpr char kHelxWorker[] = HELX_BUILD_DIR "/bin/helx-worker";
+
 // helxd with --workers 0 in its own data folder.
 class Daemon {
  public:

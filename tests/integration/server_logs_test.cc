@@ -19,9 +19,8 @@ namespace {
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
-const char kHelxctl[] = HELX_BUILD_DIR "/bin/helxctl";
-
-// One log message of a scripted worker "w1", over a stream of its own; repeated while the server is away.
+// One log message of a scripted worker "w1", over a stream of its own; repeated while the server is
+// away.
 void Print(ScriptedWorker& worker, const v1::ExecuteAction& action, int64_t offset,
            const std::string& text) {
   const auto deadline = std::chrono::steady_clock::now() + 30s;
@@ -126,9 +125,9 @@ TEST(ServerLogsTest, FollowedWhileItRunsAndOverARestart) {
 
   // Afterwards, and by machines.
   std::string output;
-  ASSERT_EQ(RunProgram({kHelxctl, "--server", daemon.address(), "logs", "--json", job.name()},
-                       &output),
-            0);
+  ASSERT_EQ(
+      RunProgram({kHelxctl, "--server", daemon.address(), "logs", "--json", job.name()}, &output),
+      0);
   const auto first = ParseJson(output.substr(0, output.find('\n')));
   ASSERT_TRUE(first.ok()) << output;
   EXPECT_EQ((*first)["kind"], "build");

@@ -16,8 +16,6 @@ namespace {
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
-const char kHelxctl[] = HELX_BUILD_DIR "/bin/helxctl";
-
 bool Eventually(const std::function<bool()>& condition) {
   const auto deadline = std::chrono::steady_clock::now() + 30s;
   while (!condition()) {

@@ -22,9 +22,6 @@ using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
 const char kCertificates[] = HELX_SOURCE_DIR "/deploy/certificates";
-const char kHelxd[] = HELX_BUILD_DIR "/bin/helxd";
-const char kHelxctl[] = HELX_BUILD_DIR "/bin/helxctl";
-const char kHelxWorker[] = HELX_BUILD_DIR "/bin/helx-worker";
 
 std::string Text(const std::string& path) {
   std::ifstream file(path);

@@ -22,9 +22,6 @@ using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
-constexpr char kStoreHelxctl[] = HELX_BUILD_DIR "/bin/helxctl";
-constexpr char kStoreHelxd[] = HELX_BUILD_DIR "/bin/helxd";
-
 std::string Noise(size_t count, uint64_t seed) {
   SplitMix64 random(seed);
   std::string out(count, '\0');
@@ -47,7 +44,7 @@ class StoreTest : public ::testing::Test {
     client_ = std::make_unique<Client>(daemon_->address());
   }
   int Ctl(std::vector<std::string> words, std::string* output) {
-    words.insert(words.begin(), {kStoreHelxctl, "--server", daemon_->address(), "--quiet"});
+    words.insert(words.begin(), {kHelxctl, "--server", daemon_->address(), "--quiet"});
     output->clear();
     return RunProgram(words, output);
   }
@@ -115,7 +112,7 @@ TEST_F(StoreTest, QuotaRefusesWhatComesAndLetsResultsIn) {
   EXPECT_EQ(status["writable"], true);
 
   std::string output;
-  EXPECT_EQ(RunProgram({kStoreHelxd, "--listen", "unix:/tmp/x", "--quota", "a b=1"}, &output), 2);
+  EXPECT_EQ(RunProgram({kHelxd, "--listen", "unix:/tmp/x", "--quota", "a b=1"}, &output), 2);
   EXPECT_THAT(output, HasSubstr("INSTANCE=BYTES"));
 }
 
@@ -295,7 +292,7 @@ TEST_F(StoreTest, RestoredBackupServesWhatWasThere) {
 
   Daemon restored;
   std::string output;
-  EXPECT_EQ(RunProgram({kStoreHelxd, "--restore", folder, "--restore-id", "1", "--data-dir",
+  EXPECT_EQ(RunProgram({kHelxd, "--restore", folder, "--restore-id", "1", "--data-dir",
                         restored.data_folder()},
                        &output),
             0)
@@ -303,8 +300,7 @@ TEST_F(StoreTest, RestoredBackupServesWhatWasThere) {
   EXPECT_THAT(output, HasSubstr("restored backup 1"));
   EXPECT_THAT(output, HasSubstr("1 jobs"));
   EXPECT_EQ(
-      RunProgram({kStoreHelxd, "--restore", folder, "--data-dir", restored.data_folder()}, &output),
-      2);
+      RunProgram({kHelxd, "--restore", folder, "--data-dir", restored.data_folder()}, &output), 2);
   EXPECT_THAT(output, HasSubstr("another --data-dir"));
   ASSERT_TRUE(restored.Start()) << restored.Errors();
   worker.reset();
@@ -316,9 +312,9 @@ TEST_F(StoreTest, RestoredBackupServesWhatWasThere) {
   EXPECT_TRUE(Stored(blob));
 
   output.clear();
-  EXPECT_EQ(RunProgram({kStoreHelxd, "--restore", folder + "/none", "--data-dir",
-                        restored.data_folder() + "2"},
-                       &output),
+  EXPECT_EQ(RunProgram(
+                {kHelxd, "--restore", folder + "/none", "--data-dir", restored.data_folder() + "2"},
+                &output),
             2);
   EXPECT_THAT(output, HasSubstr("there is no backup in"));
 }

@@ -23,8 +23,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using namespace std::chrono_literals;
 
-const char kHelxd[] = HELX_BUILD_DIR "/bin/helxd";
-
 // A unary call with raw bytes.
 grpc::Status Raw(Client& client, const std::string& method, const std::string& bytes,
                  std::string* answer) {
