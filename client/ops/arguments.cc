@@ -28,24 +28,30 @@ std::optional<Arguments> ParseArguments(const std::vector<std::string>& words,
   Arguments arguments;
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
-    if (word.compare(0, 2, "--") != 0) {
+    if (word.empty() || word[0] != '-') {
       arguments.words.push_back(word);
       continue;
     }
     const size_t equals = word.find('=');
     const bool inline_value = equals != std::string::npos;
-    const std::string name = inline_value ? word.substr(2, equals - 2) : word.substr(2);
+    const std::string option = word.substr(0, equals);
+    const std::string name = option.compare(0, 2, "--") == 0 ? option.substr(2) : "";
     const bool may_repeat = Contains(repeatable, name);
     if (!may_repeat && !Contains(known, name)) {
-      *error = "there is no option --" + name;
-    } else if (!inline_value && i + 1 == words.size()) {
-      *error = word + " lacks its value";
-    } else if (!may_repeat && arguments.Has(name)) {
-      *error = "--" + name + " is given twice";
-    } else {
-      arguments.options[name].push_back(inline_value ? word.substr(equals + 1) : words[++i]);
+      *error = "there is no option " + option;
+      return std::nullopt;
+    }
+    std::string value;
+    if (inline_value) {
+      value = word.substr(equals + 1);
+    } else if (i + 1 < words.size()) {
+      value = words[++i];
+    }
+    if (!value.empty() && (may_repeat || !arguments.Has(name))) {
+      arguments.options[name].push_back(std::move(value));
       continue;
     }
+    *error = option + (value.empty() ? " lacks its value" : " is given twice");
     return std::nullopt;
   }
   return arguments;

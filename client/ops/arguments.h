@@ -23,8 +23,9 @@ struct Arguments {
   std::vector<std::string> All(std::string_view name) const;
 };
 
-// Empty, with `*error`, for an option that is not in `known`, that lacks its value, or that is
-// given twice and is not in `repeatable`.
+// What begins with '-' names an option, unless it is an option's value. Empty, with `*error`, for
+// an option that is not in `known`, whose value lacks or is empty, or that is given twice and is
+// not in `repeatable` (docs/integer-operators.md, section 14.6).
 std::optional<Arguments> ParseArguments(const std::vector<std::string>& words,
                                         const std::vector<std::string_view>& known,
                                         const std::vector<std::string_view>& repeatable,

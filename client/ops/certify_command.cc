@@ -8,6 +8,7 @@
 #include "client/ops/files.h"
 #include "client/ops/sha256.h"
 #include "core/ops/certificate.h"
+#include "core/ops/json.h"
 #include "core/ops/load.h"
 #include "core/ops/lower/lowering.h"
 
@@ -58,6 +59,10 @@ bool ReadFields(const Arguments& arguments, EntryFields* fields, std::string* er
 bool ReadCommon(const Arguments& arguments, Subject* subject, std::string* error) {
   subject->capability = arguments.Get("capability", "");
   subject->lowering = arguments.Get("lowering", "");
+  if (!IsUtf8(subject->capability)) {
+    *error = "--capability is not UTF-8";
+    return false;
+  }
   const auto profile = ProfileFromName(arguments.Get("profile", "acc64"));
   if (!profile) {
     *error = "--profile is acc32 or acc64";

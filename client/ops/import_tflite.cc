@@ -328,6 +328,9 @@ int ImportCommand(const Words& words) {
   if (arguments->words.size() != 1 || !arguments->Has("out") || options.rounding.empty()) {
     return Complain("import takes MODEL.tflite, --rounding double|single and --out FILE", kUsage);
   }
+  if (options.rounding != "double" && options.rounding != "single") {
+    return Complain("--rounding is double or single, not \"" + options.rounding + "\"", kUsage);
+  }
   if (!ReadTensorNumber(*arguments, "input", &options.in) ||
       !ReadTensorNumber(*arguments, "output", &options.out)) {
     return Complain("--input and --output are tensor numbers", kUsage);

@@ -7,6 +7,12 @@
 #include <vector>
 
 #include "client/ops/commands.h"
+#ifndef __wasi__
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <csignal>
+#endif
 #ifdef HELX_OPS_IMPORT
 #include "client/ops/import_tflite.h"
 #endif
@@ -44,7 +50,8 @@ int Usage(const std::string& what) {
 int RunWords(const std::vector<std::string>& words) {
   if (words.empty()) return Usage("");
   const std::string& command = words[0];
-  if (command == "help" || std::find(words.begin(), words.end(), "--help") != words.end()) {
+  const auto asks_help = [](const std::string& word) { return word == "-h" || word == "--help"; };
+  if (command == "help" || std::any_of(words.begin(), words.end(), asks_help)) {
     std::fputs(kUsageText, stdout);
     return 0;
   }
@@ -72,9 +79,22 @@ int RunWords(const std::vector<std::string>& words) {
   std::_Exit(helx::ops::kUsage);
 }
 
+// A closed standard stream, or one whose reader is gone, is an error to report, not an end; nor may
+// a file that is opened later take the closed stream's place.
+void HoldStandardStreams() {
+#ifndef __wasi__
+  std::signal(SIGPIPE, SIG_IGN);
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    // Gets the lowest free number, and nothing can be written to it.
+    if (fcntl(stream, F_GETFD) == -1) open("/dev/null", O_RDONLY);
+  }
+#endif
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  HoldStandardStreams();
   std::set_new_handler(EndForWantOfMemory);
   const int status = RunWords({argv + 1, argv + argc});
   // What was printed is part of what was asked for.

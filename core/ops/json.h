@@ -106,6 +106,9 @@ class JsonObject {
   std::vector<std::pair<std::string, std::string>> members_;
 };
 
+// Whether `text` is well-formed UTF-8.
+bool IsUtf8(std::string_view text);
+
 }  // namespace helx::ops
 
 #endif  // HELX_CORE_OPS_JSON_H_

@@ -1,6 +1,5 @@
 """The commands and their exit statuses (§14.6)."""
 
-import argparse
 import os
 import re
 import sys
@@ -16,15 +15,31 @@ from wai_ops.whg1 import LoadRefused
 
 EXIT_OK, EXIT_FAILS, EXIT_MALFORMED, EXIT_DIFFERS, EXIT_REFUSED, EXIT_USAGE = range(6)
 SHOWN_DIFFERENCES = 100
+USAGE = """\
+usage: wai_ops_check.py CORPUSDIR [--external NAME=DIR]... [--field NAME=INTEGER]...
+       wai_ops_check.py certify --capability NAME --lowering ID --member NAME=PATH...
+           [--field NAME=INTEGER]... [--profile acc32|acc64] [--out CERT] [--check CERT]
+       wai_ops_check.py certify --whg1 ROLE=PATH... [--capability NAME] [--lowering ID]
+           [--profile acc32|acc64] [--out CERT] [--check CERT]
+0 every byte is equal, or the verdict meets the profile (acc64 unless given); 1 it does not;
+2 a graph is malformed or refused at load by steps 1-7; 3 a byte differs;
+4 the lowering refuses the set; 5 usage"""
 
 
-def say(text, file=None):
+def say(text):
     # A file's name or bytes may hold what the terminal's encoding does not.
-    print(str(text).encode("ascii", "backslashreplace").decode(), file=file)
+    print(str(text).encode("ascii", "backslashreplace").decode())
 
 
 def complain(text):
-    say(text, sys.stderr)
+    # The status tells the same where nobody can read this; without a file, print would take
+    # standard output.
+    if sys.stderr is None:
+        return
+    try:
+        print(str(text).encode("ascii", "backslashreplace").decode(), file=sys.stderr, flush=True)
+    except OSError:
+        sys.stderr = None
 
 
 def verify_corpus(folder):
@@ -51,6 +66,7 @@ def certify(capability, lowering, digest, graphs, profile, out=None, check=None)
         return EXIT_MALFORMED
     if out is not None:
         try:
+            os.makedirs(os.path.dirname(out) or ".", exist_ok=True)
             with open(out, "wb") as file:
                 file.write(raw)
         except OSError as error:
@@ -113,17 +129,35 @@ def certify_external(folder, name, directory, fields):
                            digest=entry["digest"])
 
 
-class _Once(argparse.Action):
-    def __call__(self, parser, namespace, value, option_string=None):
-        if getattr(namespace, self.dest + "_given", False):
-            parser.error(f"{option_string} is given twice")
-        setattr(namespace, self.dest + "_given", True)
-        setattr(namespace, self.dest, value)
+def _text(name, value):
+    """`value` when it is UTF-8; Python holds other bytes of the command line as surrogates."""
+    try:
+        return os.fsencode(value).decode()
+    except UnicodeDecodeError:
+        raise Usage(f"--{name} {value}: not UTF-8") from None
 
 
-class _Arguments(argparse.ArgumentParser):
-    def error(self, message):
-        raise Usage(message)
+def _parse(argv, once, repeatable):
+    """The words of a command line that are no options, and {option: [its values]} (§14.6)."""
+    words, options = [], {name: [] for name in once + repeatable}
+    rest = iter(argv)
+    for word in rest:
+        if not word.startswith("-"):
+            words.append(word)
+            continue
+        option, equals, value = word.partition("=")
+        name = option[2:] if option.startswith("--") else ""
+        if name not in options:
+            raise Usage(f"there is no option {option}; there are "
+                        + ", ".join("--" + known for known in options))
+        if not equals:
+            value = next(rest, "")
+        if not value:
+            raise Usage(f"{option} lacks its value")
+        if options[name] and name in once:
+            raise Usage(f"{option} is given twice")
+        options[name].append(value)
+    return words, options
 
 
 def _pairs(option, values):
@@ -149,62 +183,60 @@ def _entry_fields(values):
 
 
 def command_certify(argv):
-    parser = _Arguments(prog="wai_ops_check.py certify", allow_abbrev=False)
-    parser.add_argument("--capability", action=_Once, default="")
-    parser.add_argument("--lowering", action=_Once, default="")
-    parser.add_argument("--member", action="append", default=[], metavar="NAME=PATH")
-    parser.add_argument("--whg1", action="append", default=[], metavar="ROLE=PATH")
-    parser.add_argument("--field", action="append", default=[], metavar="NAME=INTEGER")
-    parser.add_argument("--profile", action=_Once, choices=PROFILES, default="acc64")
-    parser.add_argument("--out", action=_Once, metavar="CERT")
-    parser.add_argument("--check", action=_Once, metavar="CERT")
-    args = parser.parse_args(argv)
-    if bool(args.member) == bool(args.whg1):
+    words, options = _parse(argv, ("capability", "lowering", "profile", "out", "check"),
+                            ("member", "whg1", "field"))
+    if words:
+        raise Usage(f"certify takes --member or --whg1, not {words[0]}")
+    members, whg1 = options["member"], options["whg1"]
+    if bool(members) == bool(whg1):
         raise Usage("give --member for a set or --whg1 for graphs, one of the two")
-    if args.lowering and args.lowering not in LOWERINGS:
-        raise Usage(f"lowering {args.lowering} is none of {', '.join(LOWERINGS)}")
-    given = args.capability or not args.whg1
-    if args.lowering and given and LOWERINGS[args.lowering].capability != args.capability:
-        raise Usage(f"capability {args.capability!r} is not {args.lowering}'s")
-    fields = _entry_fields(args.field)
+    capability, lowering, profile, out, check = (
+        (options[name] or [default])[0] for name, default in
+        (("capability", ""), ("lowering", ""), ("profile", "acc64"), ("out", None),
+         ("check", None)))
+    capability = _text("capability", capability)
+    if profile not in PROFILES:
+        raise Usage(f"--profile {profile}: none of {', '.join(PROFILES)}")
+    if lowering and lowering not in LOWERINGS:
+        raise Usage(f"lowering {lowering} is none of {', '.join(LOWERINGS)}")
+    if lowering and (capability or members) and LOWERINGS[lowering].capability != capability:
+        raise Usage(f"capability {capability!r} is not {lowering}'s")
+    fields = _entry_fields(options["field"])
     files = {name: read_file(path)
-             for name, path in _pairs("--member or --whg1", args.member + args.whg1).items()}
-    check = None if args.check is None else read_file(args.check)
-    if args.whg1:
+             for name, path in _pairs("--member or --whg1", members + whg1).items()}
+    check = None if check is None else read_file(check)
+    if whg1:
         if fields:
             raise Usage("--field is of a set's entry, not of graphs on their own")
         graphs = sorted(files.items(), key=lambda item: item[0].encode())
-        return certify(args.capability, args.lowering, set_digest(files), graphs, args.profile,
-                       args.out, check)
-    if not args.lowering:
+        return certify(capability, lowering, set_digest(files), graphs, profile, out, check)
+    if not lowering:
         raise Usage("--member needs --lowering and --capability")
-    return certify_lowered(args.lowering, files, fields, args.profile, args.out, check)
+    return certify_lowered(lowering, files, fields, profile, out, check)
 
 
 def command_corpus(argv):
-    parser = _Arguments(prog="wai_ops_check.py", allow_abbrev=False,
-                        description=__doc__.split("\n")[0],
-                        epilog="wai_ops_check.py certify --help: certify one set or graphs.")
-    parser.add_argument("corpus", metavar="CORPUSDIR")
-    parser.add_argument("--external", action="append", default=[], metavar="NAME=DIR")
-    parser.add_argument("--field", action="append", default=[], metavar="NAME=INTEGER")
-    args = parser.parse_args(argv)
-    fields = _entry_fields(args.field)
-    if not args.external:
+    words, options = _parse(argv, (), ("external", "field"))
+    if len(words) != 1 or not words[0]:
+        raise Usage("give one folder of a corpus, or certify; --help tells more")
+    fields = _entry_fields(options["field"])
+    if not options["external"]:
         if fields:
             raise Usage("--field needs --external")
-        return verify_corpus(args.corpus)
-    statuses = [certify_external(args.corpus, name, directory, fields)
-                for name, directory in _pairs("--external", args.external).items()]
+        return verify_corpus(words[0])
+    statuses = [certify_external(words[0], name, directory, fields)
+                for name, directory in _pairs("--external", options["external"]).items()]
     order = (EXIT_USAGE, EXIT_REFUSED, EXIT_MALFORMED, EXIT_DIFFERS, EXIT_FAILS, EXIT_OK)
     return min(statuses, key=order.index)
 
 
 def main(argv):
+    if sys.stdout is None:
+        complain("wai_ops_check.py: standard output: closed")
+        return EXIT_USAGE
     try:
         status = run(argv)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
         return status
     except OSError as error:
         complain(f"wai_ops_check.py: standard output: {error.strerror}")
@@ -215,6 +247,9 @@ def main(argv):
 
 def run(argv):
     try:
+        if "-h" in argv or "--help" in argv:
+            say(USAGE)
+            return EXIT_OK
         if argv[:1] == ["certify"]:
             return command_certify(argv[1:])
         return command_corpus(argv)

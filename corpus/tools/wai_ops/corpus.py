@@ -21,15 +21,19 @@ GRAPH_FILES = (["vectors/" + op for op in OPERATORS]
                + ["graphs/" + name for name in ("phase", "state", "load", "run")]
                + ["graphs/lower_" + name.split("/")[0] for name in LOWERINGS])
 _PATH_PART = re.compile("[A-Za-z0-9_.-]+")
+MAX_FILE = 1 << 30  # bytes
 FALSIFICATION = {"overflow_acc64": "acc64", "claim_acc32": "acc32"}
 
 
 def read_file(path):
     try:
         with open(path, "rb") as file:
-            return file.read()
+            data = file.read(MAX_FILE + 1)
     except OSError as error:
         raise Usage(f"{path}: {error.strerror}") from None
+    if len(data) > MAX_FILE:
+        raise Usage(f"{path}: larger than 1 GiB")
+    return data
 
 
 def _pairs_ok(value):

@@ -10,6 +10,7 @@ sets, `wai_ops_check.py --external`.
 
 import hashlib
 import json
+import os
 import pathlib
 import resource
 import shutil
@@ -23,11 +24,13 @@ CHECKER = TREE / "corpus" / "tools" / "wai_ops_check.py"
 CORPUS = TREE / "corpus" / "ops-conformance"
 CAPABILITY, LOWERING = "wai.neural.int_conv", "int_conv/1"
 WAI_VERIFY = ""
+ELSEWHERE = tempfile.TemporaryDirectory()
 
 
 def status_of(*command):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
-                          timeout=600)
+    done = subprocess.run([word if isinstance(word, bytes) else str(word) for word in command],
+                          capture_output=True, text=True, errors="replace", timeout=600,
+                          cwd=ELSEWHERE.name)
     if done.returncode < 0 or "Traceback" in done.stderr:
         raise AssertionError(done.stderr)
     return done.returncode
@@ -181,6 +184,105 @@ class Statuses(unittest.TestCase):
         """The status of both `certify` commands."""
         self.assertEqual((status_of(WAI_VERIFY, "certify", *words), checker("certify", *words)),
                          (expected, expected), words)
+
+    # Of the command-line rule: each base has its status, and each change of it gives the same
+    # status to both programs, whatever the base.
+    def test_command_lines(self):
+        good = ["--whg1", f"net={self.graph}"]
+        broken = self.folder / "broken.whg1"
+        broken.write_bytes(b"WHG1")
+        empty = self.folder / "empty.whm"
+        empty.write_bytes(b"")
+        other = self.folder / "other.json"
+        other.write_bytes(b"{}\n")
+        bases = {0: good, 1: [*good, "--profile", "acc32"], 2: ["--whg1", f"net={broken}"],
+                 3: [*good, "--check", other],
+                 4: ["--capability", CAPABILITY, "--lowering", LOWERING, "--member",
+                     f"net.whm={empty}"]}
+        file = self.folder / "file"
+        file.write_bytes(b"")
+        usage = [["--nothing", "x"], ["--out"], ["--out", ""], ["--out="], ["--check="],
+                 ["--profile", "acc32", "--profile", "acc32"], ["--prof", "acc64"], ["--"], ["-"],
+                 ["-x"], ["word"], [""], ["--field", ""], ["--field", "c=\u0661"],
+                 ["--capability", b"\xff"], ["--capability", b"\xed\xa0\x80"],
+                 ["--capability", ""], ["--lowering", b"\xff"], ["--profile", b"\xff"],
+                 ["--whg1", b"\xff=x"], ["--whg1", "--profile"]]
+        unwritable = [["--out", "/dev/full"], ["--out", file / "x"], ["--out", self.folder]]
+        written = self.folder / "made" / "here" / "c.json"
+        for status, base in bases.items():
+            self.both(base, status)
+            for change in usage:
+                # What is given twice is refused too.
+                self.both([*base, *change], 5)
+            for change in unwritable:
+                # Where there is a certificate; a broken subject is found before.
+                self.both([*base, *change], status if status in (2, 4) else 5)
+            for help_word in ("-h", "--help"):
+                self.both([help_word, *base], 0)
+                self.both([*base, "--profile", "acc16", "--out", help_word], 0)
+                self.both([*base, "--nothing", help_word], 0)
+            for program in self.programs():
+                shutil.rmtree(written.parent.parent, ignore_errors=True)
+                self.assertEqual(status_of(*program, *base, f"--out={written}"), status)
+                self.assertEqual(written.exists(), status in (0, 1, 3))
+            # A name like an option's is a value where a value is due.
+            self.both([*base, "--out", "-o"], status)
+        path = os.fsencode(self.folder) + b"/\xff.whg1"
+        pathlib.Path(os.fsdecode(path)).write_bytes(self.graph.read_bytes())
+        self.both(["--whg1", b"net=" + path], 0)
+        self.both(["--whg1", f"net={self.graph}", "--capability", "\u00fc\U0001f600"], 0)
+
+    def programs(self):
+        return [WAI_VERIFY, "certify"], [sys.executable, "-I", str(CHECKER), "certify"]
+
+    def test_outputs_that_cannot_be_written(self):
+        def without_reader(stream):
+            reader, writer = os.pipe()
+            os.close(reader)
+            os.dup2(writer, stream)
+
+        def full(stream):
+            os.dup2(os.open("/dev/full", os.O_WRONLY), stream)
+
+        subjects = {0: [], 1: ["--profile", "acc32"], 3: ["--check", "/dev/null"],
+                    5: ["--profile", "acc16"]}
+        out = self.folder / "out.json"
+        for status, words in subjects.items():
+            words = ["--whg1", f"net={self.graph}", *words]
+            for spoil in (os.close, full, without_reader):
+                for program in self.programs():
+                    for stream, expected in ((1, 5), (2, status)):
+                        done = subprocess.run(
+                            [*program, *words, "--out", str(out)],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600,
+                            preexec_fn=lambda: spoil(stream))
+                        self.assertEqual(done.returncode, expected,
+                                         (program, words, spoil.__name__, stream, done.stderr))
+                        if out.exists():
+                            self.assertTrue(out.read_bytes().startswith(b"{"))
+        for command in ([WAI_VERIFY, "--help"], [sys.executable, "-I", str(CHECKER), "--help"]):
+            done = subprocess.run(command, stderr=subprocess.PIPE, timeout=600,
+                                  preexec_fn=lambda: full(1))
+            self.assertEqual(done.returncode, 5, command)
+            self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+
+    def test_corpus_command_lines(self):
+        for words, expected in ((["-h"], 0), (["--help"], 0), ([], 5), ([""], 5), (["--x"], 5),
+                                ([CORPUS, CORPUS], 5), ([CORPUS, "--external", ""], 5),
+                                ([CORPUS, "--field", "c=1"], 5), ([self.folder / "none"], 5)):
+            self.assertEqual(checker(*words), expected, words)
+        for words, expected in ((["-h"], 0), (["--help"], 0), ([], 5), ([""], 5), (["--x"], 5),
+                                (["vectors", "verify", "-h"], 0), (["vectors", "verify", ""], 5),
+                                (["vectors", "verify", CORPUS, CORPUS], 5),
+                                (["vectors", "verify", self.folder / "none"], 5),
+                                (["bounds"], 5), (["bounds", "--check"], 5),
+                                (["bounds", self.graph, "--member", "a=b"], 5)):
+            self.assertEqual(status_of(WAI_VERIFY, *words), expected, words)
+        model = self.folder / "m.tflite"
+        model.write_bytes(b"")
+        words = ["import", model, "--out", self.folder / "m.tfq", "--rounding"]
+        self.assertEqual(status_of(WAI_VERIFY, *words, "triple"), 5)
+        self.assertEqual(status_of(WAI_VERIFY, *words, "double"), 2)
 
     def test_5_more_memory_than_there_is(self):
         """A state of 2^28 elements, two GiB, from a member of a thousand bytes."""
