@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/commandline/strict.h"
 #include "server/restore.h"
 #include "server/scheduler/names.h"
 #include "server/server.h"
@@ -87,14 +88,16 @@ void AddStoreOptions(CLI::App& app, helx::server::ServerOptions& options,
           "how often every blob is read and its digest compared; 0: when asked for");
   seconds("--scrub-bytes-per-second", care.scrub_bytes_per_second,
           "how fast, unless asked for; 0: as fast as it goes");
-  app.add_option("--backup-dir", care.backup_folder, "default: backups in the data folder");
+  app.add_option("--backup-dir", care.backup_folder, "default: backups in the data folder")
+      ->transform(helx::commandline::AbsolutePath());
   seconds("--backup-seconds", care.backup_interval_seconds,
           "how often a backup is written; 0: when asked for");
   app.add_option("--backups", care.backups, "backups that are kept")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   app.add_option("--restore", restore.folder,
-                 "write a backup of this folder into --data-dir, verify it, and exit");
+                 "write a backup of this folder into --data-dir, verify it, and exit")
+      ->transform(helx::commandline::AbsolutePath());
   app.add_option("--restore-id", restore.id, "which backup; default: the latest");
 }
 
@@ -143,17 +146,22 @@ int main(int argc, char** argv) {
                                         helx::server::Commit() + ")");
   app.add_option("--listen", options.listen, "unix:PATH, or HOST:PORT; port 0 chooses one");
   app.add_option("--data-dir", options.data_folder, "the store, uploads and worker state")
+      ->transform(helx::commandline::AbsolutePath())
       ->capture_default_str();
   app.add_option("--workers", options.local_workers, "local helx-worker processes")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
-  app.add_option("--worker-binary", options.worker_binary, "helx-worker; default: beside helxd");
+  app.add_option("--worker-binary", options.worker_binary, "helx-worker; default: beside helxd")
+      ->transform(helx::commandline::AbsolutePath());
   app.add_flag("--insecure", options.insecure, "allow a loopback TCP address without TLS");
   app.add_option("--tls-cert", options.tls.certificate,
-                 "certificate (PEM) of this server; with the next two: mutual TLS on HOST:PORT");
-  app.add_option("--tls-key", options.tls.key, "its private key (PEM)");
+                 "certificate (PEM) of this server; with the next two: mutual TLS on HOST:PORT")
+      ->transform(helx::commandline::AbsolutePath());
+  app.add_option("--tls-key", options.tls.key, "its private key (PEM)")
+      ->transform(helx::commandline::AbsolutePath());
   app.add_option("--tls-client-ca", options.tls.ca,
-                 "certificates (PEM) of the authorities whose clients and workers are let in");
+                 "certificates (PEM) of the authorities whose clients and workers are let in")
+      ->transform(helx::commandline::AbsolutePath());
   app.add_option("--tls-refresh-seconds", options.tls_refresh_seconds,
                  "how often the three files are looked at for renewed ones")
       ->check(CLI::Range(1, 86'400))
@@ -170,6 +178,7 @@ int main(int argc, char** argv) {
       ->check(CLI::NonNegativeNumber);
   AddStoreOptions(app, options, quotas, restore);
   app.add_flag("--verbose", verbose, "log debug messages");
+  helx::commandline::BeStrict(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

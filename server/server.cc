@@ -63,6 +63,25 @@ constexpr const char* kWorkServices[] = {"", "helx.v1.Jobs", "helx.v1.Experiment
 
 bool IsUnix(const std::string& listen) { return listen.rfind(kUnix, 0) == 0; }
 
+// HOST:PORT of the option `name`. What resolves a host is for the system to say.
+absl::Status CheckAddress(const std::string& name, const std::string& address) {
+  const size_t colon = address.rfind(':');
+  const std::string host = address.substr(0, colon == std::string::npos ? 0 : colon);
+  const std::string port = colon == std::string::npos ? "" : address.substr(colon + 1);
+  const bool digits = !port.empty() && port.size() <= 5 &&
+                      port.find_first_not_of("0123456789") == std::string::npos &&
+                      (port == "0" || port[0] != '0');
+  const bool bracketed = host.starts_with('[') && host.ends_with(']');
+  if (digits && std::stoi(port) <= 65535 && !host.empty() &&
+      (bracketed || host.find(':') == std::string::npos)) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument(name + " is " + Quoted(address) + "; allowed are " +
+                         std::string(name == "--listen" ? "unix:PATH and " : "") +
+                         "HOST:PORT, with a port from 0 (any free one) to 65535 and an "
+                         "IPv6 address in brackets");
+}
+
 absl::Status CheckListen(const ServerOptions& options) {
   if (IsUnix(options.listen)) {
     if (options.tls.empty()) return absl::OkStatus();
@@ -70,10 +89,7 @@ absl::Status CheckListen(const ServerOptions& options) {
         "--listen " + options.listen +
         " is a UNIX socket, whose folder is its credential; TLS is for HOST:PORT");
   }
-  if (options.listen.rfind(':') == std::string::npos) {
-    return InvalidArgument("--listen is " + Quoted(options.listen) +
-                           "; allowed are unix:PATH and HOST:PORT");
-  }
+  HELX_RETURN_IF_ERROR(CheckAddress("--listen", options.listen));
   if (!options.tls.empty()) {
     if (options.insecure)
       return InvalidArgument("--insecure contradicts --tls-cert; give one of them");
@@ -294,6 +310,9 @@ absl::Status Server::Impl::Listen() {
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
   HELX_RETURN_IF_ERROR(CheckListen(options));
+  if (!options.metrics_listen.empty()) {
+    HELX_RETURN_IF_ERROR(CheckAddress("--metrics-listen", options.metrics_listen));
+  }
   auto impl = std::make_unique<Impl>(options);
   // The data folder first: its lock keeps a second daemon from taking the socket of the first.
   HELX_RETURN_IF_ERROR(impl->OpenStore());

@@ -20,11 +20,11 @@ class Build : public Command {
   }
 
   void Configure(Options& options) override {
-    options.Text("-c,--config,file", file_, "The experiment (experiment.yaml)");
-    options.Text("--frozen", frozen_,
+    options.Path("-c,--config,file", file_, "The experiment (experiment.yaml)");
+    options.Path("--frozen", frozen_,
                  "A request.json that freeze wrote, instead of an experiment; the bundle is named "
                  "after its folder");
-    options.Text("-o,--output", output_, "The folder that takes the bundles (default: builds)");
+    options.Path("-o,--output", output_, "The folder that takes the bundles (default: builds)");
     submission_.Configure(options);
     waiting_.Configure(options);
   }

@@ -1,12 +1,12 @@
 #include "client/cli/command.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
 
 #include "client/cli/options.h"
 #include "client/cli/text.h"
 #include "client/cli/verbs.h"
+#include "core/commandline/strict.h"
 
 namespace helx::cli {
 namespace {
@@ -74,11 +74,11 @@ int ParseAndRun(Invocation& invocation, const std::vector<std::string>& argument
   Options options(app);
   options.Text("--server", invocation.server,
                "Server: unix:/path or host:port (else HELX_SERVER, client.yaml, embedded)");
-  options.Text("--tls-ca", invocation.tls.ca,
+  options.Path("--tls-ca", invocation.tls.ca,
                "Authority (PEM) that names the server (else HELX_TLS_CA, client.yaml)");
-  options.Text("--tls-cert", invocation.tls.certificate,
+  options.Path("--tls-cert", invocation.tls.certificate,
                "Your certificate (PEM) (else HELX_TLS_CERT, client.yaml)");
-  options.Text("--tls-key", invocation.tls.key,
+  options.Path("--tls-key", invocation.tls.key,
                "Its private key (PEM) (else HELX_TLS_KEY, client.yaml)");
   app.add_flag("--json", invocation.json, "Answer in JSON");
   app.add_flag("-q,--quiet", quiet, "No progress on stderr");
@@ -92,6 +92,7 @@ int ParseAndRun(Invocation& invocation, const std::vector<std::string>& argument
     command->Configure(options);
     verbs.push_back(verb);
   }
+  commandline::BeStrict(app);
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ParseError& error) {

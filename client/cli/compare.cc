@@ -31,9 +31,9 @@ class Compare : public Command {
   }
 
   void Configure(Options& options) override {
-    options.Text("target", target_, kBundleHelp, Options::Need::kRequired);
+    options.Path("target", target_, kBundleHelp, Options::Need::kRequired);
     options.Text("reference", other_, "The result whose outputs are the reference");
-    options.Text("--reference-dir", references_,
+    options.Path("--reference-dir", references_,
                  "Compare with files instead: DIR/output-<index>.bin, with several samples "
                  "DIR/<sample>/output-<index>.bin");
     options.Integer("--sample", sample_, 0, 1'000'000, "Only this sample (default: all)");

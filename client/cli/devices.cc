@@ -99,7 +99,7 @@ class DeviceCheck : public Command {
     return "Make an experiment with references the health check of its platforms' devices";
   }
   void Configure(Options& options) override {
-    options.Text("-c,--config", file_, "The experiment; each of its jobs is a platform's check");
+    options.Path("-c,--config", file_, "The experiment; each of its jobs is a platform's check");
     options.Text("--clear", clear_, "Take the check of this platform away");
   }
   absl::StatusOr<ExitCode> Run(Invocation& invocation) override {

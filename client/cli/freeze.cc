@@ -29,9 +29,9 @@ class Freeze : public Command {
   }
 
   void Configure(Options& options) override {
-    options.Text("-c,--config,file", file_, "The experiment (experiment.yaml)",
+    options.Path("-c,--config,file", file_, "The experiment (experiment.yaml)",
                  Options::Need::kRequired);
-    options.Text("-o,--output", output_, "The folder that takes the requests (default: frozen)");
+    options.Path("-o,--output", output_, "The folder that takes the requests (default: frozen)");
   }
 
   // Nothing is written unless every job of the document could be frozen.

@@ -1,4 +1,5 @@
-// The options of a verb. Keeps the command-line library out of the verbs (it is slow to compile, and it throws).
+// The options of a verb. Keeps the command-line library out of the verbs (it is slow to compile,
+// and it throws).
 #ifndef HELX_CLIENT_CLI_OPTIONS_H_
 #define HELX_CLIENT_CLI_OPTIONS_H_
 
@@ -12,8 +13,9 @@ class App;
 
 namespace helx::cli {
 
-// `names` is "-o,--output" for an option, "target" for a positional argument, "file,-c,--config" for both. The values are
-// written when the command line is parsed; what is not given leaves them as they are.
+// `names` is "-o,--output" for an option, "target" for a positional argument, "file,-c,--config"
+// for both. The values are written when the command line is parsed; what is not given leaves them
+// as they are.
 class Options {
  public:
   enum class Need { kOptional, kRequired };
@@ -21,8 +23,11 @@ class Options {
   explicit Options(CLI::App& app) : app_(app) {}
 
   void Flag(const std::string& names, bool& value, const std::string& help);
-  // An option (not a positional argument) given as an empty text is refused, here and below.
+  // UTF-8, not empty unless it is a positional argument.
   void Text(const std::string& names, std::string& value, const std::string& help,
+            Need need = Need::kOptional);
+  // The path of a file or a folder: any bytes, not empty.
+  void Path(const std::string& names, std::string& value, const std::string& help,
             Need need = Need::kOptional);
   // One or more.
   void Texts(const std::string& names, std::vector<std::string>& values, const std::string& help,

@@ -22,11 +22,11 @@ class ResultsBisect : public Command {
   }
 
   void Configure(Options& options) override {
-    options.Text("target", target_, kBundleHelp, Options::Need::kRequired);
-    options.Text("--layers", layers_,
+    options.Path("target", target_, kBundleHelp, Options::Need::kRequired);
+    options.Path("--layers", layers_,
                  "The folder with the reference's output of every operator: op<NNN>-out<J>.bin",
                  Options::Need::kRequired);
-    options.Text("--model", model_, "The model, if the server no longer holds it");
+    options.Path("--model", model_, "The model, if the server no longer holds it");
     options.Integer("--sample", sample_, 0, 1'000'000, "Which sample (default 0)");
     tolerance_.Configure(options);
     waiting_.Configure(options);

@@ -19,9 +19,9 @@ class ResultsExport : public Command {
   }
 
   void Configure(Options& options) override {
-    options.Text("target", target_, kBundleHelp, Options::Need::kRequired);
+    options.Path("target", target_, kBundleHelp, Options::Need::kRequired);
     options.Text("--format", format_, "The format: json (the default, and the only one)");
-    options.Text("-o,--output", output_, "The file to write (default: standard output)");
+    options.Path("-o,--output", output_, "The file to write (default: standard output)");
   }
 
   absl::StatusOr<ExitCode> Run(Invocation& invocation) override {

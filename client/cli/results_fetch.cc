@@ -19,7 +19,7 @@ class ResultsFetch : public Command {
                  "An experiment's name (name or name/run, the newest result), a job, or the "
                  "digest of a stored bundle",
                  Options::Need::kRequired);
-    options.Text("-o,--output", output_,
+    options.Path("-o,--output", output_,
                  "The bundle's folder (default: results/<name>, results/<name>/<run>)");
   }
 

@@ -13,7 +13,7 @@ class ResultsVerify : public Command {
   }
 
   void Configure(Options& options) override {
-    options.Text("target", target_, kBundleHelp, Options::Need::kRequired);
+    options.Path("target", target_, kBundleHelp, Options::Need::kRequired);
   }
 
   absl::StatusOr<ExitCode> Run(Invocation& invocation) override {

@@ -17,10 +17,10 @@ class RunVerb : public Command {
   }
 
   void Configure(Options& options) override {
-    options.Text("-c,--config,file", file_, "The experiment (experiment.yaml)",
+    options.Path("-c,--config,file", file_, "The experiment (experiment.yaml)",
                  Options::Need::kRequired);
-    options.Text("-o,--output", output_, "The folder that takes the bundles (default: results)");
-    options.Text("--reference-dir", references_,
+    options.Path("-o,--output", output_, "The folder that takes the bundles (default: results)");
+    options.Path("--reference-dir", references_,
                  "Compare with files: DIR/output-<index>.bin, with several samples "
                  "DIR/<sample>/output-<index>.bin, with several jobs below DIR/<run>");
     submission_.Configure(options);

@@ -26,8 +26,8 @@ class RunBundle : public Command {
   }
 
   void Configure(Options& options) override {
-    options.Text("target", target_, kBundleHelp, Options::Need::kRequired);
-    options.Text("-o,--output", output_,
+    options.Path("target", target_, kBundleHelp, Options::Need::kRequired);
+    options.Path("-o,--output", output_,
                  IsReplay() ? "The folder that takes the bundle (default: replays)"
                             : "The folder that takes the bundle (default: results)");
     options.Text("--name", name_,

@@ -14,7 +14,7 @@ class Show : public Command {
   }
 
   void Configure(Options& options) override {
-    options.Text("target", target_, kBundleHelp, Options::Need::kRequired);
+    options.Path("target", target_, kBundleHelp, Options::Need::kRequired);
     options.Integer("--top", view_.top, 1, 1'000'000,
                     "Also list the K largest elements of captured outputs");
     options.Integer("--values", view_.values, 0, 1'000'000,

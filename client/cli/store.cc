@@ -264,7 +264,7 @@ class StorePin : public Command {
     return "Keep a result whatever the retention policy says";
   }
   void Configure(Options& options) override {
-    options.Text("target", target_, kBundleHelp, Options::Need::kRequired);
+    options.Path("target", target_, kBundleHelp, Options::Need::kRequired);
     options.Text("--note", note_, "Why, for whoever looks at the pins next");
   }
   absl::StatusOr<ExitCode> Run(Invocation& invocation) override {
@@ -289,7 +289,7 @@ class StoreUnpin : public Command {
   std::string_view Name() const override { return "store unpin"; }
   std::string_view Summary() const override { return "Leave a result to the retention policy"; }
   void Configure(Options& options) override {
-    options.Text("target", target_, kBundleHelp, Options::Need::kRequired);
+    options.Path("target", target_, kBundleHelp, Options::Need::kRequired);
   }
   absl::StatusOr<ExitCode> Run(Invocation& invocation) override {
     HELX_ASSIGN_OR_RETURN(const BundlePlace place, LocateStoredBundle(invocation, target_));

@@ -15,7 +15,7 @@ class Submit : public Command {
   }
 
   void Configure(Options& options) override {
-    options.Text("file,-c,--config", file_,
+    options.Path("file,-c,--config", file_,
                  "The experiment (experiment.yaml): the first argument, or after -c",
                  Options::Need::kRequired);
     options.Flag("--wait", wait_, "Wait until the jobs have ended");

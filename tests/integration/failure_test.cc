@@ -13,6 +13,7 @@
 #include <set>
 #include <thread>
 
+#include "core/base/sha256.h"
 #include "core/model/model.h"
 #include "tests/integration/service.h"
 
@@ -48,12 +49,12 @@ std::map<pid_t, ProcessEntry> Processes() {
   return out;
 }
 
-// The emulators that this service's workers run just now.
-std::vector<pid_t> Emulators(const Service& service) {
+// The processes whose names begin so that this service's workers run just now.
+std::vector<pid_t> Running(const Service& service, std::string_view name) {
   const auto processes = Processes();
   std::vector<pid_t> out;
   for (const auto& [pid, entry] : processes) {
-    if (!entry.name.starts_with("qemu-system")) continue;
+    if (!entry.name.starts_with(name)) continue;
     for (pid_t at = pid; at > 1;) {
       const auto found = processes.find(at);
       if (found == processes.end()) break;
@@ -97,7 +98,7 @@ TEST(Failure, AHangingEmulatorEndsWithItsLimit) {
   std::set<pid_t> stopped;
   std::thread stopper([&] {
     while (!done) {
-      for (pid_t pid : Emulators(service)) {
+      for (pid_t pid : Running(service, "qemu-system")) {
         if (kill(pid, SIGSTOP) == 0) stopped.insert(pid);
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -116,8 +117,56 @@ TEST(Failure, AHangingEmulatorEndsWithItsLimit) {
   ExpectDigitsRun(service);
 }
 
+// A folder like a toolchain that somebody put on a lab host by hand, first in PATH. What lies there
+// starts the installed tools; the compiler takes `delay` more seconds for a model's code.
+class OwnTools {
+ public:
+  explicit OwnTools(const std::string& delay = "0") {
+    fs::create_directories(bin());
+    for (const char* name : {"arm-none-eabi-gcc", "arm-none-eabi-ar", "qemu-system-arm"}) {
+      Spill(Path(name), "#!/bin/sh\ncase \" $* \" in *\" model.c \"*) sleep " + delay +
+                            ";; esac\nexec /usr/bin/" + name + " \"$@\"\n");
+      fs::permissions(Path(name), fs::perms(0755));
+    }
+    // The sandbox's user gets here too.
+    fs::permissions(folder_.path(), fs::perms(0755));
+  }
+  std::string bin() const { return folder_.path() + "/bin"; }
+  std::string Path(const std::string& name) const { return bin() + "/" + name; }
+  ServiceOptions Options() const {
+    ServiceOptions options;
+    options.workers = 1;
+    options.environment = {"PATH=" + bin() + ":/usr/bin:/bin"};
+    return options;
+  }
+
+ private:
+  ScratchFolder folder_;
+};
+
+// Evidence names the tools that ran: those that the worker's PATH finds, not those of /usr/bin.
+TEST(Failure, TheToolsThatAreNamedAreTheToolsThatRun) {
+  const OwnTools tools;
+  Service service(tools.Options());
+  ASSERT_NO_FATAL_FAILURE(service.Start());
+  ASSERT_NO_FATAL_FAILURE(ExpectDigitsRun(service));
+  const CommandResult fetch = service.Helxctl({"results", "fetch", "after", "-o", "bundle"});
+  ASSERT_EQ(fetch.exit_code, 0) << fetch.err;
+  const std::string bundle = service.folder() + "/bundle";
+  const Json result = Json::parse(Slurp(bundle + "/result.json"));
+  EXPECT_TRUE(std::string(result["toolchain"]["detail"]).starts_with("sha256:")) << result.dump(1);
+  EXPECT_TRUE(std::string(result["target"]["detail"])
+                  .starts_with("sha256=" + Sha256Hex(Slurp(tools.Path("qemu-system-arm")))))
+      << result.dump(1);
+  const Json commands = Json::parse(Slurp(bundle + "/build/commands.json"));
+  ASSERT_FALSE(commands.empty());
+  for (const Json& command : commands) {
+    EXPECT_EQ(command["argv"][0], tools.Path("arm-none-eabi-gcc"));
+  }
+}
+
 // An int8 image of 8 x 8, resized to `side` x `side` and back; 16384: 256 MiB in between.
-std::string LargeModel(int32_t side = 16384) {
+std::string ResizeModel(int32_t side = 16384) {
   tflite::ModelT model;
   model.version = 3;
   model.buffers.push_back(std::make_unique<tflite::BufferT>());
@@ -162,10 +211,45 @@ std::string LargeModel(int32_t side = 16384) {
   return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
 }
 
+// Whoever kills a compiler (the kernel, when memory runs out) says nothing about the model.
+TEST(Failure, AKilledCompilerIsTheHostsFaultAndTriedAgain) {
+  const OwnTools tools("1");
+  Service service(tools.Options());
+  ASSERT_NO_FATAL_FAILURE(service.Start());
+  ExpectDigitsRun(service);  // the kernels are compiled by now
+  Spill(service.folder() + "/small.tflite", ResizeModel(16));
+  // Kills the compiler `times` times while a model is built whose objects nobody has kept.
+  const auto job_of = [&](const std::string& name, int times) {
+    std::atomic<bool> done = false;
+    std::atomic<int> kills = 0;
+    std::thread killer([&] {
+      std::set<pid_t> killed;
+      while (!done) {
+        for (pid_t pid : Running(service, "arm-none-eabi-g")) {
+          if (kills < times && killed.insert(pid).second && kill(pid, SIGKILL) == 0) ++kills;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      }
+    });
+    service.WriteExperiment(name, "name: " + name + "\nmodel: small.tflite\n");
+    const CommandResult submit = service.Helxctl({"submit", name + ".yaml", "--wait", "--json"});
+    done = true;
+    killer.join();
+    EXPECT_GE(kills, 1);
+    return OnlyJob(submit);
+  };
+  const Json always = job_of("always", 1'000'000);
+  EXPECT_EQ(always.value("phase", ""), "FAILED") << always.dump(1);
+  EXPECT_EQ(always.value("/failure/fault"_json_pointer, ""), "INFRA") << always.dump(1);
+  EXPECT_EQ(always.value("/failure/code"_json_pointer, ""), "compiler_killed") << always.dump(1);
+  const Json once = job_of("once", 1);
+  EXPECT_EQ(once.value("phase", ""), "SUCCEEDED") << once.dump(1);
+}
+
 TEST(Failure, AModelThatNoMemoryHoldsIsRefusedWithTheSizes) {
   Service service;
   ASSERT_NO_FATAL_FAILURE(service.Start());
-  Spill(service.folder() + "/large.tflite", LargeModel());
+  Spill(service.folder() + "/large.tflite", ResizeModel());
   service.WriteExperiment("large", "name: large\nmodel: large.tflite\n");
   const CommandResult submit = service.Helxctl({"submit", "large.yaml", "--wait", "--json"});
   const Json job = OnlyJob(submit);
@@ -181,7 +265,7 @@ TEST(Failure, APlacementWithoutRoomIsRefusedAtFreeze) {
   Service service;
   ASSERT_NO_FATAL_FAILURE(service.Start());
   // 4 MiB of activations; SRAM has 2.
-  Spill(service.folder() + "/wide.tflite", LargeModel(2048));
+  Spill(service.folder() + "/wide.tflite", ResizeModel(2048));
   struct Case {
     const char *placement, *code, *part;
   };

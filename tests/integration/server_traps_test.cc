@@ -105,12 +105,45 @@ TEST(ServerTrapsTest, SecondDaemonOnAPortOrAFolderExitsWithTheReason) {
               HasSubstr("in use by another helxd (process " + std::to_string(daemon.pid()) + ")"));
 }
 
+// What the number library would read otherwise, or another program not at all.
+TEST(ServerTrapsTest, OptionsAreReadStrictly) {
+  TempFolder folder;
+  for (const auto& [words, reason] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"--workers", "010"}, "without leading zeros"},
+           {{"--workers", "0x1"}, "without leading zeros"},
+           {{"--quota", "\xff"}, "not UTF-8"},
+           {{"--worker-binary", ""}, "leave the option out"},
+           {{"--metrics-listen", "127.0.0.1:70000"}, "to 65535"},
+           {{"--metrics-listen", "7412"}, "HOST:PORT"}}) {
+    std::vector<std::string> command = {kHelxd,       "--listen",  "127.0.0.1:0",
+                                        "--insecure", "--data-dir", folder.path() + "/data"};
+    command.insert(command.end(), words.begin(), words.end());
+    std::string output;
+    EXPECT_EQ(RunProgram(command, &output), 2) << output;
+    EXPECT_THAT(output, HasSubstr(reason));
+  }
+  std::string output;
+  EXPECT_EQ(RunProgram({kHelxWorker, "--server", "127.0.0.1:1", "--name", "\xff", "--state-dir",
+                        folder.path()},
+                       &output),
+            2);
+  EXPECT_THAT(output, HasSubstr("not UTF-8"));
+}
+
 TEST(ServerTrapsTest, FailsClosedWithoutTls) {
   TempFolder folder;
   for (const auto& [listen, reason] :
        std::vector<std::pair<std::string, std::string>>{{"0.0.0.0:0", "not a loopback address"},
                                                         {"127.0.0.1:0", "say --insecure"},
-                                                        {"nonsense", "unix:PATH and HOST:PORT"}}) {
+                                                        {"nonsense", "unix:PATH and HOST:PORT"},
+                                                        {"127.0.0.1:65536", "to 65535"},
+                                                        {"127.0.0.1:99999999999", "to 65535"},
+                                                        {"127.0.0.1:", "to 65535"},
+                                                        {"127.0.0.1:010", "to 65535"},
+                                                        {"127.0.0.1:0x10", "to 65535"},
+                                                        {"127.0.0.1:-1", "to 65535"},
+                                                        {":7411", "HOST:PORT"},
+                                                        {"::1:7411", "in brackets"}}) {
     std::string output;
     EXPECT_EQ(RunProgram({kHelxd, "--listen", listen, "--workers", "0", "--data-dir",
                           folder.path() + "/data"},

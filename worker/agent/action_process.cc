@@ -65,10 +65,13 @@ absl::StatusOr<ActionResult> RunActionProcess(const HostPaths& paths, const Acti
   sandbox::Sandbox sandbox;
   sandbox.binds = {{paths.action_program}, {spec.input_folder}, {runner::DataDirectory()}};
   if (!spec.kernels_folder.empty()) sandbox.binds.push_back({spec.kernels_folder});
+  for (const std::string& folder : paths.tools.folders) sandbox.binds.push_back({folder});
   sandbox.allow_unisolated = paths.allow_unsandboxed;
   sandbox::Command command;
   command.argv = {paths.action_program, spec.input_folder, spec.kernels_folder};
-  command.environment = {"PATH=/usr/bin:/bin", "LC_ALL=C",
+  std::string path;
+  for (const std::string& folder : paths.tools.path) path += folder + ":";
+  command.environment = {"PATH=" + path + "/usr/bin:/bin", "LC_ALL=C",
                          "HELX_DATA_DIR=" + runner::DataDirectory()};
   command.limit = spec.limit;
   command.cancelled = spec.cancelled;

@@ -11,6 +11,7 @@
 
 #include "core/base/json.h"
 #include "core/base/status.h"
+#include "worker/sandbox/process.h"
 
 namespace helx::agent {
 
@@ -34,7 +35,8 @@ struct ActionResult {
 };
 
 struct HostPaths {
-  std::string action_program;  // helx-action
+  std::string action_program;      // helx-action
+  sandbox::ProgramPlaces tools;    // of what actions run: those that the catalogue asked who they are
   bool allow_unsandboxed = false;
 };
 

@@ -17,12 +17,14 @@
 #include <spdlog/spdlog.h>
 
 #include "core/base/hex.h"
+#include "core/commandline/strict.h"
 #include "proto/channel_credentials.h"
 #include "worker/agent/catalogue.h"
 #include "worker/agent/executor.h"
 #include "worker/agent/kernels.h"
 #include "worker/agent/lane.h"
 #include "worker/agent/sandbox_selftest.h"
+#include "worker/target/qemu.h"
 
 namespace helx::agent {
 namespace {
@@ -130,6 +132,8 @@ int Serve(const Options& options) {
   }
   HostPaths paths;
   paths.action_program = ProgramFolder() + "/helx-action";
+  paths.tools = sandbox::FindProgramPlaces(
+      {"arm-none-eabi-gcc", "arm-none-eabi-ar", target::kQemuProgram});
   paths.allow_unsandboxed = options.allow_unsandboxed;
 
   grpc::ChannelArguments arguments;
@@ -165,21 +169,28 @@ int Main(int argc, char** argv) {
   app.add_option("--name", options.name,
                  "stable name of this worker, [A-Za-z0-9._-]{1,64} (needed to serve)");
   app.add_option("--state-dir", options.state_dir,
-                 "folder for caches and temporary files (needed to serve)");
-  app.add_option("--cache-dir", options.cache_dir, "folder for compiled kernels");
+                 "folder for caches and temporary files (needed to serve)")
+      ->transform(commandline::AbsolutePath());
+  app.add_option("--cache-dir", options.cache_dir, "folder for compiled kernels")
+      ->transform(commandline::AbsolutePath());
   app.add_option("--label", options.labels,
                  "KEY=VALUE by which jobs choose this device; any number of times");
   app.add_option("--tls-ca", options.tls.ca, "certificate (PEM) of the authority that names helxd")
-      ->envname("HELX_TLS_CA");
+      ->envname("HELX_TLS_CA")
+      ->transform(commandline::AbsolutePath());
   app.add_option("--tls-cert", options.tls.certificate,
                  "certificate (PEM) of this worker, spiffe://helx/any/worker/NAME")
-      ->envname("HELX_TLS_CERT");
-  app.add_option("--tls-key", options.tls.key, "its private key (PEM)")->envname("HELX_TLS_KEY");
+      ->envname("HELX_TLS_CERT")
+      ->transform(commandline::AbsolutePath());
+  app.add_option("--tls-key", options.tls.key, "its private key (PEM)")
+      ->envname("HELX_TLS_KEY")
+      ->transform(commandline::AbsolutePath());
   app.add_flag("--allow-unsandboxed", options.allow_unsandboxed,
                "run actions even where this host offers no sandbox");
   app.add_flag("--catalogue", options.print_catalogue, "print what this host can do, and exit");
   app.add_flag("--sandbox-selftest", options.sandbox_selftest,
                "try to get out of the sandbox, print in JSON what happened, and exit");
+  commandline::BeStrict(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

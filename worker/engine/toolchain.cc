@@ -1,5 +1,7 @@
 #include "worker/engine/toolchain.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -53,7 +55,29 @@ absl::StatusOr<sandbox::ProcessResult> RunIn(const std::string& folder,
   return sandbox::Run(command);
 }
 
+// Whether somebody else ended the command, or a program that the compiler's driver had started, of
+// which it then says so: an operator, or a host without memory.
+bool KilledFromOutside(const sandbox::ProcessResult& result) {
+  if (result.timed_out || result.cancelled) return false;
+  if (result.signal == SIGKILL || result.signal == SIGTERM || result.exit_code == 128 + SIGKILL) {
+    return true;
+  }
+  for (const char* words :
+       {"Killed signal terminated program", "Terminated signal terminated program",
+        "terminated with signal 9 ", "terminated with signal 15 "}) {
+    if (result.exit_code != 0 && result.err.find(words) != std::string::npos) return true;
+  }
+  return false;
+}
+
 absl::Status Failed(std::string_view what, const sandbox::ProcessResult& result) {
+  if (KilledFromOutside(result)) {
+    return WithErrorCode(
+        absl::UnavailableError(std::string(what) +
+                               " was killed from outside; is the host out of memory? " +
+                               result.err.substr(0, kQuotedErrorBytes)),
+        "compiler_killed");
+  }
   const std::string end = result.timed_out ? "did not end within 5 minutes"
                           : result.signal > 0
                               ? "was ended by signal " + std::to_string(result.signal)
@@ -116,23 +140,42 @@ absl::StatusOr<std::string> Output(const std::vector<std::string>& argv) {
   return result.out.substr(0, result.out.find('\n'));
 }
 
-// "gcc-arm-none-eabi 15:12.2.rel1-1, ..." or the compiler's own hash.
-absl::StatusOr<std::string> Packages(const std::string& compiler) {
+// "gcc-arm-none-eabi 15:12.2.rel1-1, ..." when the compiler is that package's; otherwise empty.
+std::string Packages(const std::string& compiler) {
   const std::string dpkg = sandbox::FindProgram("dpkg-query");
-  std::string detail;
-  for (const char* package :
-       {"gcc-arm-none-eabi", "binutils-arm-none-eabi", "libnewlib-arm-none-eabi"}) {
-    if (dpkg.empty()) break;
-    const absl::StatusOr<std::string> version = Output({dpkg, "-W", "-f", "${Version}\n", package});
-    if (!version.ok() || version->empty()) {
-      detail.clear();
-      break;
-    }
-    detail += (detail.empty() ? "" : ", ") + std::string(package) + " " + *version;
+  if (dpkg.empty()) return "";
+  const absl::StatusOr<sandbox::ProcessResult> files =
+      RunIn("", {dpkg, "-L", "gcc-arm-none-eabi"}, nullptr);
+  if (!files.ok() || !files->ok() || files->out.find("\n" + compiler + "\n") == std::string::npos) {
+    return "";
   }
-  if (!detail.empty()) return detail;
-  HELX_ASSIGN_OR_RETURN(const std::string binary, ReadFile(compiler));
-  return "sha256:" + Sha256Hex(binary);
+  const absl::StatusOr<sandbox::ProcessResult> versions =
+      RunIn("", {dpkg, "-W", "-f", "${Package} ${Version}\n", "gcc-arm-none-eabi",
+                 "binutils-arm-none-eabi", "libnewlib-arm-none-eabi"},
+            nullptr);
+  if (!versions.ok() || !versions->ok()) return "";
+  std::string detail;
+  for (size_t at = 0; at < versions->out.size();) {
+    const size_t end = std::min(versions->out.find('\n', at), versions->out.size());
+    detail += (detail.empty() ? "" : ", ") + versions->out.substr(at, end - at);
+    at = end + 1;
+  }
+  return detail;
+}
+
+// SHA-256 over the compiler's driver and the programs that it starts.
+absl::StatusOr<std::string> HashOfPrograms(const std::string& compiler) {
+  std::string lines;
+  for (const char* name : {"", "cc1", "as", "ld"}) {
+    std::string path = compiler;
+    if (*name != '\0') {
+      HELX_ASSIGN_OR_RETURN(path, Output({compiler, "-print-prog-name=" + std::string(name)}));
+      path = sandbox::FindProgram(path);
+    }
+    HELX_ASSIGN_OR_RETURN(const std::string binary, ReadFile(path));
+    lines += std::string(name) + " " + Sha256Hex(binary) + "\n";
+  }
+  return "sha256:" + Sha256Hex(lines);
 }
 
 std::string ByteList(const Sha256Bytes& bytes) {
@@ -239,9 +282,14 @@ absl::StatusOr<Toolchain> Toolchain::Find() {
   // "arm-none-eabi-gcc (15:12.2.rel1-1) 12.2.1 20221205"
   HELX_ASSIGN_OR_RETURN(const std::string line, Output({toolchain.compiler_, "--version"}));
   const size_t bracket = line.rfind(") ");
-  HELX_ASSIGN_OR_RETURN(const std::string packages, Packages(toolchain.compiler_));
+  std::error_code error;
+  std::string detail =
+      Packages(std::filesystem::canonical(toolchain.compiler_, error).string());
+  if (detail.empty()) {
+    HELX_ASSIGN_OR_RETURN(detail, HashOfPrograms(toolchain.compiler_));
+  }
   toolchain.identity_ = {"arm-none-eabi-gcc",
-                         bracket == std::string::npos ? line : line.substr(bracket + 2), packages};
+                         bracket == std::string::npos ? line : line.substr(bracket + 2), detail};
   return toolchain;
 }
 

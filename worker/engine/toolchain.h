@@ -53,7 +53,8 @@ class Toolchain {
   static absl::StatusOr<Toolchain> WithIdentity(ToolIdentity identity);
 
   // {"arm-none-eabi-gcc", "12.2.1 20221205", "gcc-arm-none-eabi 15:12.2.rel1-1, binutils-arm-none-eabi ..., ..."}: compiler,
-  // and the Debian packages of everything that ends up in an image; without dpkg the compiler's SHA-256.
+  // and the Debian packages of everything that ends up in an image; of a compiler that is none of Debian's, a SHA-256 over
+  // its programs.
   const ToolIdentity& identity() const { return identity_; }
 
   // Hex SHA-256 of all that libhelx.a depends on: board, flags, toolchain, kernel and runner sources. INTERNAL when the
@@ -61,7 +62,8 @@ class Toolchain {
   absl::StatusOr<std::string> KernelsKey(const target::Board& board) const;
 
   // Writes {folder}/libhelx.a. REQUIRES (here and below): the folder exists and is the caller's own; a failed compilation is
-  // INTERNAL with the compiler's first lines, since all sources are HELX's own.
+  // INTERNAL with the compiler's first lines, since all sources are HELX's own; UNAVAILABLE "compiler_killed" when somebody
+  // killed it.
   absl::Status CompileKernels(const target::Board& board, const std::string& folder,
                               std::vector<RecordedCommand>* commands) const;
 

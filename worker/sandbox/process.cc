@@ -13,6 +13,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <set>
 
 namespace helx::sandbox {
 namespace {
@@ -141,6 +143,23 @@ int ReapGroup(pid_t pid) {
   return status;
 }
 
+std::vector<std::string> PathFolders() {
+  const char* variable = std::getenv("PATH");
+  std::string_view rest = variable != nullptr ? variable : "/usr/local/bin:/usr/bin:/bin";
+  std::vector<std::string> folders;
+  while (!rest.empty()) {
+    const size_t colon = std::min(rest.find(':'), rest.size());
+    if (rest.starts_with('/')) folders.emplace_back(rest.substr(0, colon));
+    rest.remove_prefix(std::min(colon + 1, rest.size()));
+  }
+  return folders;
+}
+
+bool IsProgram(const std::string& path) {
+  std::error_code error;
+  return access(path.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(path, error);
+}
+
 }  // namespace
 
 std::string FindProgram(std::string_view name) {
@@ -148,15 +167,41 @@ std::string FindProgram(std::string_view name) {
     const std::string path(name);
     return access(path.c_str(), X_OK) == 0 ? path : "";
   }
-  const char* path_variable = std::getenv("PATH");
-  std::string_view path = path_variable ? path_variable : "/usr/local/bin:/usr/bin:/bin";
-  while (!path.empty()) {
-    const size_t colon = std::min(path.find(':'), path.size());
-    const std::string candidate = std::string(path.substr(0, colon)) + "/" + std::string(name);
-    if (colon > 0 && access(candidate.c_str(), X_OK) == 0) return candidate;
-    path.remove_prefix(std::min(colon + 1, path.size()));
+  for (const std::string& folder : PathFolders()) {
+    const std::string candidate = folder + "/" + std::string(name);
+    if (IsProgram(candidate)) return candidate;
   }
   return "";
+}
+
+ProgramPlaces FindProgramPlaces(const std::vector<std::string>& names) {
+  namespace fs = std::filesystem;
+  std::set<std::string> holders, folders;
+  for (const std::string& name : names) {
+    const std::string program = FindProgram(name);
+    if (program.empty()) continue;
+    holders.insert(fs::path(program).parent_path());
+    std::error_code error;
+    const fs::path bin = fs::canonical(program, error).parent_path();
+    if (error) continue;
+    folders.insert(fs::path(program).parent_path());
+    folders.insert(bin);
+    // A compiler's own programs and libraries lie beside its bin folder.
+    if (bin.filename() != "bin") continue;
+    for (const char* beside : {"lib", "lib64", "libexec", "share", "arm-none-eabi"}) {
+      if (fs::exists(bin.parent_path() / beside, error)) {
+        folders.insert(bin.parent_path() / beside);
+      }
+    }
+  }
+  ProgramPlaces places;
+  for (const std::string& folder : PathFolders()) {
+    if (holders.erase(folder) > 0) places.path.push_back(folder);
+  }
+  for (const std::string& folder : folders) {
+    if (!folder.starts_with("/usr/")) places.folders.push_back(folder);
+  }
+  return places;
 }
 
 absl::StatusOr<ProcessResult> Run(const Command& command) {

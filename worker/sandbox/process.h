@@ -50,8 +50,17 @@ struct ProcessResult {
 // program does not exist.
 absl::StatusOr<ProcessResult> Run(const Command& command);
 
-// The absolute path of a program in PATH, or empty.
+// The path of a program in PATH, or empty; its folders that are not absolute are passed over.
 std::string FindProgram(std::string_view name);
+
+// Programs as PATH finds them, for a place that has only what it is given.
+struct ProgramPlaces {
+  std::vector<std::string> path;     // of PATH, in its order, the folders that hold one of the programs
+  std::vector<std::string> folders;  // what they need that is not below /usr: those folders, and where links lead
+};
+
+// Programs that are not installed have no place.
+ProgramPlaces FindProgramPlaces(const std::vector<std::string>& names);
 
 }  // namespace helx::sandbox
 

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <cstdio>
+#include <filesystem>
 
 #include "core/base/file.h"
 #include "worker/runner/loader_block.h"
@@ -148,10 +149,14 @@ absl::StatusOr<ToolIdentity> QemuTarget::Identity() const {
   }
   const size_t space = std::min(line.find(' ', kPrefix.size()), line.size());
   ToolIdentity identity;
-  identity.name = "qemu-system-arm";
+  identity.name = kQemuProgram;
   identity.version = line.substr(kPrefix.size(), space - kPrefix.size());
   const size_t open = line.find('('), close = line.rfind(')');
-  if (open != std::string::npos && close != std::string::npos && open < close) {
+  // A program elsewhere may repeat a package's words without being the package's.
+  std::error_code error;
+  const bool packaged =
+      std::filesystem::canonical(path, error).string().starts_with("/usr/bin/");
+  if (packaged && open != std::string::npos && close != std::string::npos && open < close) {
     identity.detail = "package=" + line.substr(open + 1, close - open - 1);
   } else {
     HELX_ASSIGN_OR_RETURN(const std::string binary, ReadFile(path));

@@ -9,10 +9,12 @@
 
 namespace helx::target {
 
+inline constexpr char kQemuProgram[] = "qemu-system-arm";
+
 class QemuTarget : public Target {
  public:
-  // `program`: qemu-system-arm, by name or path. `board` outlives the target.
-  explicit QemuTarget(const Board& board, std::string program = "qemu-system-arm");
+  // `program`: by name or path. `board` outlives the target.
+  explicit QemuTarget(const Board& board, std::string program = kQemuProgram);
 
   const Board& board() const override { return board_; }
   absl::StatusOr<ToolIdentity> Identity() const override;

@@ -144,6 +144,35 @@ TEST(ProcessTest, DropsTheUser) {
   EXPECT_EQ(result->out, "65534\n65534\n65534\n");
 }
 
+// A program's own folder, its link's and its libraries' are given; what PATH does not find is not.
+TEST(ProcessTest, ProgramPlacesAreThoseOfPath) {
+  namespace fs = std::filesystem;
+  const std::string root = fs::canonical(testing::TempDir()).string() + "/program_places";
+  fs::remove_all(root);
+  for (const char* folder : {"/kit/bin", "/kit/lib", "/links", "/empty", "/data/tool-a"}) {
+    fs::create_directories(root + folder);
+  }
+  const auto program = [](const std::string& path) {
+    close(open(path.c_str(), O_CREAT | O_WRONLY, 0755));
+  };
+  program(root + "/kit/bin/tool-a");
+  program(root + "/links/tool-b");
+  fs::create_symlink(root + "/kit/bin/tool-a", root + "/links/tool-a");
+  const std::string before = getenv("PATH");
+  setenv(
+      "PATH",
+      (root + "/data::kit/bin:" + root + "/empty:" + root + "/links:" + root + "/kit/bin:/usr/bin")
+          .c_str(),
+      1);
+  EXPECT_EQ(FindProgram("tool-a"), root + "/links/tool-a");
+  const ProgramPlaces places = FindProgramPlaces({"tool-a", "tool-b", "env", "tool-none"});
+  setenv("PATH", before.c_str(), 1);
+  EXPECT_EQ(places.path, (std::vector<std::string>{root + "/links", "/usr/bin"}));
+  EXPECT_EQ(places.folders,
+            (std::vector<std::string>{root + "/kit/bin", root + "/kit/lib", root + "/links"}));
+  fs::remove_all(root);
+}
+
 TEST(ProcessTest, StdinIsEmpty) {
   const auto result = sandbox::Run(Shell("cat; echo end"));
   ASSERT_TRUE(result.ok());
