@@ -98,6 +98,9 @@ void AddStoreOptions(CLI::App& app, helx::server::ServerOptions& options,
   app.add_option("--restore", restore.folder,
                  "write a backup of this folder into --data-dir, verify it, and exit")
       ->transform(helx::commandline::AbsolutePath());
+  app.add_flag(
+      "--drop-damaged-log", options.drop_damaged_log,
+      "start with a damaged log of the store too; what it recorded after the damage is lost");
   app.add_option("--restore-id", restore.id, "which backup; default: the latest");
 }
 

@@ -223,6 +223,7 @@ absl::Status Server::Impl::OpenStore() {
   StoreOptions store_options;
   store_options.path = folder->path();
   store_options.ballast_bytes = options.ballast_bytes;
+  store_options.drop_damaged_log = options.drop_damaged_log;
   store_options.log = [](int level, std::string_view text) {
     Log(level >= 3 ? LogLevel::kError : LogLevel::kWarning, "store", {{"text", text}});
   };

@@ -24,6 +24,7 @@ struct ServerOptions {
   std::string worker_binary;
   int64_t idle_exit_seconds = 0;  // 0: never
   int64_t ballast_bytes = 64 << 20;
+  bool drop_damaged_log = false;            // StoreOptions
   int64_t unused_keep_seconds = 24 * 3600;  // of blobs that nothing refers to
   MaintenanceOptions maintenance;           // folders that are empty: in the data folder
   SchedulerOptions scheduler;

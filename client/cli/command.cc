@@ -137,8 +137,8 @@ std::vector<std::unique_ptr<Command>> AllCommands() {
                      MakeLeaseAcquire,  MakeLeaseExtend,   MakeLeaseRelease,
                      MakeLeaseList,     MakeStoreStatus,   MakeStoreCheck,
                      MakeStoreScrub,    MakeStoreGc,       MakeStoreBackup,
-                     MakeStorePin,      MakeStoreUnpin,    MakeStorePins,
-                     MakeDoctor,        MakeVersion}) {
+                     MakeStoreCancel,   MakeStorePin,      MakeStoreUnpin,
+                     MakeStorePins,     MakeDoctor,        MakeVersion}) {
     commands.push_back(make());
   }
   return commands;

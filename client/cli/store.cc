@@ -181,6 +181,26 @@ class StoreBackup : public OperationVerb {
   }
 };
 
+class StoreCancel : public Command {
+ public:
+  std::string_view Name() const override { return "store cancel"; }
+  std::string_view Summary() const override {
+    return "End the operation on the store that is under way";
+  }
+  void Configure(Options&) override {}
+  absl::StatusOr<ExitCode> Run(Invocation& invocation) override {
+    HELX_ASSIGN_OR_RETURN(const auto connection, invocation.Connect());
+    HELX_ASSIGN_OR_RETURN(const StoreOperation operation,
+                          StoreClient(connection).CancelOperation(invocation.stop));
+    if (invocation.json) {
+      invocation.PrintJson(OperationToJson(operation));
+    } else {
+      invocation.out << "ending " << OperationText(operation) << std::endl;
+    }
+    return kOk;
+  }
+};
+
 class StoreStatus : public Command {
  public:
   std::string_view Name() const override { return "store status"; }
@@ -326,6 +346,7 @@ class StorePins : public Command {
 }  // namespace
 
 std::unique_ptr<Command> MakeStoreBackup() { return std::make_unique<StoreBackup>(); }
+std::unique_ptr<Command> MakeStoreCancel() { return std::make_unique<StoreCancel>(); }
 std::unique_ptr<Command> MakeStoreCheck() { return std::make_unique<StoreCheck>(); }
 std::unique_ptr<Command> MakeStoreGc() { return std::make_unique<StoreGc>(); }
 std::unique_ptr<Command> MakeStorePin() { return std::make_unique<StorePin>(); }

@@ -40,6 +40,7 @@ std::unique_ptr<Command> MakeRunBuild();
 std::unique_ptr<Command> MakeShow();
 std::unique_ptr<Command> MakeStatus();
 std::unique_ptr<Command> MakeStoreBackup();
+std::unique_ptr<Command> MakeStoreCancel();
 std::unique_ptr<Command> MakeStoreCheck();
 std::unique_ptr<Command> MakeStoreGc();
 std::unique_ptr<Command> MakeStorePin();

@@ -61,6 +61,11 @@ absl::StatusOr<StoreOperation> StoreClient::Backup(const OnProgress& on_progress
                 stop);
 }
 
+absl::StatusOr<StoreOperation> StoreClient::CancelOperation(std::stop_token stop) {
+  return CallService<Store>(*connection_, &Store::Stub::CancelOperation,
+                            helx::v1::CancelStoreOperationRequest(), stop);
+}
+
 absl::StatusOr<helx::v1::PinnedResult> StoreClient::Pin(const helx::v1::PinRequest& request,
                                                         std::stop_token stop) {
   return CallService<Store>(*connection_, &Store::Stub::Pin, request, stop);

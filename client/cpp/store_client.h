@@ -36,6 +36,9 @@ class StoreClient {
   absl::StatusOr<helx::v1::StoreOperation> Backup(const OnProgress& on_progress,
                                                   std::stop_token stop = {});
 
+  // Ends the operation under way; how far it was.
+  absl::StatusOr<helx::v1::StoreOperation> CancelOperation(std::stop_token stop = {});
+
   absl::StatusOr<helx::v1::PinnedResult> Pin(const helx::v1::PinRequest& request,
                                              std::stop_token stop = {});
   absl::Status Unpin(const helx::v1::UnpinRequest& request, std::stop_token stop = {});

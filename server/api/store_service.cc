@@ -122,6 +122,13 @@ grpc::ServerWriteReactor<v1::StoreOperation>* StoreService::Backup(grpc::Callbac
   return Follow(maintenance_->Backup());
 }
 
+grpc::ServerUnaryReactor* StoreService::CancelOperation(grpc::CallbackServerContext* context,
+                                                        const v1::CancelStoreOperationRequest*,
+                                                        v1::StoreOperation* response) {
+  return AnsweredLater(context, executor_, response,
+                       [this](const Caller& caller) { return maintenance_->Cancel(caller.user); });
+}
+
 grpc::ServerUnaryReactor* StoreService::Pin(grpc::CallbackServerContext* context,
                                             const v1::PinRequest* request,
                                             v1::PinnedResult* response) {

@@ -23,6 +23,9 @@ class StoreService : public v1::Store::CallbackService {
       grpc::CallbackServerContext* context, const v1::CollectGarbageRequest* request) override;
   grpc::ServerWriteReactor<v1::StoreOperation>* Backup(
       grpc::CallbackServerContext* context, const v1::BackupStoreRequest* request) override;
+  grpc::ServerUnaryReactor* CancelOperation(grpc::CallbackServerContext* context,
+                                            const v1::CancelStoreOperationRequest* request,
+                                            v1::StoreOperation* response) override;
   grpc::ServerUnaryReactor* Pin(grpc::CallbackServerContext* context, const v1::PinRequest* request,
                                 v1::PinnedResult* response) override;
   grpc::ServerUnaryReactor* Unpin(grpc::CallbackServerContext* context,

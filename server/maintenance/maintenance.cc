@@ -42,7 +42,14 @@ Maintenance::~Maintenance() { Stop(); }
 void Maintenance::Stop() {
   std::lock_guard lock(mutex_);
   stopped_ = true;
-  if (current_ != nullptr) current_->Cancel();
+  if (current_ != nullptr) current_->Cancel("the server is shutting down");
+}
+
+absl::StatusOr<v1::StoreOperation> Maintenance::Cancel(const std::string& user) {
+  std::lock_guard lock(mutex_);
+  if (current_ == nullptr) return NotFound("no operation on the store is under way");
+  current_->Cancel("cancelled by " + user);
+  return current_->Look().state;
 }
 
 absl::StatusOr<std::shared_ptr<Operation>> Maintenance::Start(v1::StoreOperationKind kind,

@@ -54,6 +54,9 @@ class Maintenance {
   absl::StatusOr<std::shared_ptr<Operation>> Collect(const Collector::Options& options);
   absl::StatusOr<std::shared_ptr<Operation>> Backup();
 
+  // Ends the one under way, in the name of `user`; how far it is. NOT_FOUND when there is none.
+  absl::StatusOr<v1::StoreOperation> Cancel(const std::string& user);
+
   // Starts what is due. To be called now and then.
   void Tick();
   bool busy() const;

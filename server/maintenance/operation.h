@@ -65,11 +65,19 @@ class Operation {
     watchers_.erase(watch);
   }
 
-  void Cancel() { cancelled_ = true; }
+  // `why` is what the operation ends with; the first counts.
+  void Cancel(const std::string& why) {
+    std::lock_guard lock(mutex_);
+    if (cancelled_) return;
+    why_ = why;
+    cancelled_ = true;
+  }
   std::atomic<bool>* cancelled() { return &cancelled_; }
-  // CANCELLED once the server stops: to be asked now and then by whoever does the work.
+  // CANCELLED once somebody wants it to end: to be asked now and then by whoever does the work.
   absl::Status Continue() const {
-    return cancelled_ ? absl::CancelledError("the server is shutting down") : absl::OkStatus();
+    if (!cancelled_) return absl::OkStatus();
+    std::lock_guard lock(mutex_);
+    return absl::CancelledError(why_);
   }
 
  private:
@@ -94,6 +102,7 @@ class Operation {
   uint64_t watches_ = 0;
   std::map<uint64_t, std::function<void()>> watchers_;
   std::atomic<bool> cancelled_{false};
+  std::string why_;
 };
 
 }  // namespace helx::server

@@ -1,5 +1,7 @@
 #include "server/scheduler/result_cache.h"
 
+#include <vector>
+
 #include "server/scheduler/timestamps.h"
 #include "server/store/keys.h"
 
@@ -20,18 +22,28 @@ absl::StatusOr<records::ActionRecord> ResultCache::Load(const std::string& insta
   return record;
 }
 
-bool ResultCache::IsComplete(const std::string& instance,
-                             const records::ActionRecord& record) const {
-  const auto stored = [&](const v1::Digest& digest) {
-    return blobs_->Has(instance, FromProto(digest)).value_or(false);
-  };
+bool ResultCache::IsComplete(const std::string& instance, const std::string& row,
+                             const records::ActionRecord& record) {
   const v1::ActionOutput& output = record.output();
-  if (output.has_frozen_request() && !stored(output.frozen_request())) return false;
-  if (output.has_bundle() && !stored(output.bundle())) return false;
-  for (const v1::Digest& blob : output.blobs()) {
-    if (!stored(blob)) return false;
+  std::vector<Digest> blobs;
+  if (output.has_frozen_request()) blobs.push_back(FromProto(output.frozen_request()));
+  if (output.has_bundle()) blobs.push_back(FromProto(output.bundle()));
+  for (const v1::Digest& blob : output.blobs()) blobs.push_back(FromProto(blob));
+  bool complete = true;
+  for (const Digest& blob : blobs) {
+    complete = complete && blobs_->Has(instance, blob).value_or(false);
   }
-  return true;
+  if (complete && verified_.contains(row)) return true;
+  // Before the first answer, and once anything is gone: all that is damaged is found now, so that
+  // making the result again makes all of it.
+  for (const Digest& blob : blobs) {
+    const absl::Status whole = blobs_->Verify(instance, blob);
+    complete = complete && whole.ok();
+    if (absl::IsDataLoss(whole)) blobs_->Discard(instance, blob);
+  }
+  if (verified_.size() >= kVerifiedEntries) verified_.clear();
+  if (complete) verified_.insert(row);
+  return complete;
 }
 
 std::shared_ptr<const records::ActionRecord> ResultCache::Find(const std::string& instance,
@@ -43,7 +55,9 @@ std::shared_ptr<const records::ActionRecord> ResultCache::Find(const std::string
   const std::string row = InstanceKey(instance, key);
   if (const auto found = complete_.find(row); found != complete_.end()) return found->second;
   auto record = Load(instance, key);
-  if (!record.ok() || !record->has_output() || !IsComplete(instance, *record)) return nullptr;
+  if (!record.ok() || !record->has_output() || !IsComplete(instance, row, *record)) {
+    return nullptr;
+  }
   if (complete_.size() >= kEntries) complete_.clear();
   auto shared = std::make_shared<const records::ActionRecord>(*std::move(record));
   complete_[row] = shared;
@@ -53,12 +67,14 @@ std::shared_ptr<const records::ActionRecord> ResultCache::Find(const std::string
 uint64_t ResultCache::Wrote(const std::string& instance, const records::ActionRecord& record) {
   const std::string row = InstanceKey(instance, record.key());
   complete_.erase(row);
+  verified_.erase(row);
   unsettled_[row] = {++tickets_, record};
   return tickets_;
 }
 
 void ResultCache::Forget(const std::string& instance, const std::string& key) {
   complete_.erase(InstanceKey(instance, key));
+  verified_.erase(InstanceKey(instance, key));
   unsettled_.erase(InstanceKey(instance, key));
 }
 

@@ -51,6 +51,7 @@ constexpr Rule kRules[] = {
     {"/helx.v1.Store/Scrub", kOperators},
     {"/helx.v1.Store/CollectGarbage", kOperators},
     {"/helx.v1.Store/Backup", kOperators},
+    {"/helx.v1.Store/CancelOperation", kOperators},
     {"/helx.v1.Store/Pin", kSubmitters},
     {"/helx.v1.Store/Unpin", kSubmitters},  // of others' pins: operators
     {"/helx.v1.Store/ListPins", kViewers},

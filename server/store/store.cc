@@ -18,6 +18,7 @@
 #include "server/store/ballast.h"
 #include "server/store/database.h"
 #include "server/store/fault_point.h"
+#include "server/store/log_check.h"
 
 namespace helx::server {
 namespace {
@@ -117,6 +118,32 @@ struct Store::Impl {
   }
 };
 
+namespace {
+
+// Whether nothing but the log is damaged. Changes nothing.
+bool OpensWithoutItsLog(rocksdb::DBOptions db_options, const std::string& path,
+                        const std::vector<rocksdb::ColumnFamilyDescriptor>& descriptors) {
+  db_options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::DB* opened = nullptr;
+  if (!rocksdb::DB::OpenForReadOnly(db_options, path, descriptors, &handles, &opened).ok()) {
+    return false;
+  }
+  for (auto* handle : handles) opened->DestroyColumnFamilyHandle(handle);
+  delete opened;
+  return true;
+}
+
+absl::Status LogDamaged(const absl::Status& status) {
+  return WithErrorCode(
+      DataLoss("the log of the store is damaged, and was left as it is: " + MessageOf(status) +
+               "; write a backup back (--restore), or start once with --drop-damaged-log: what "
+               "was recorded after the damage is lost then"),
+      "store_log_damaged");
+}
+
+}  // namespace
+
 absl::Status Store::Impl::OpenDatabase() {
   rocksdb::DBOptions db_options;
   db_options.create_if_missing = true;
@@ -130,6 +157,10 @@ absl::Status Store::Impl::OpenDatabase() {
   db_options.max_total_wal_size = 32 << 20;
   db_options.avoid_flush_during_recovery = true;
   db_options.recycle_log_file_num = 0;
+  // What was committed is never rolled back: of a log only a last record that is not whole was not.
+  db_options.wal_recovery_mode = options.drop_damaged_log
+                                     ? rocksdb::WALRecoveryMode::kPointInTimeRecovery
+                                     : rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   if (options.env != nullptr) db_options.env = options.env;
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
   for (int i = 0; i < kFamilyCount; ++i) {
@@ -141,8 +172,15 @@ absl::Status Store::Impl::OpenDatabase() {
   HELX_RETURN_IF_ERROR(RefuseNewerSchema(options.path, path, options.env));
   // RocksDB complains of a folder that is not there before it makes one.
   mkdir(path.c_str(), 0700);
+  if (!options.drop_damaged_log) {
+    if (const absl::Status damaged = CheckLogs(path); !damaged.ok()) return LogDamaged(damaged);
+  }
   const rocksdb::Status status =
       rocksdb::DB::Open(db_options, path, descriptors, &handles, &opened);
+  if (status.IsCorruption() && !options.drop_damaged_log &&
+      OpensWithoutItsLog(db_options, path, descriptors)) {
+    return LogDamaged(ToStatus(status));
+  }
   if (!status.ok()) return ToStatus(status);
   db.reset(opened);
   std::copy(handles.begin(), handles.end(), families.begin());

@@ -69,6 +69,9 @@ struct StoreOptions {
   int64_t reopen_interval_ms = 1000;  // between attempts to recover from a failed commit
   // What RocksDB has to say; level 0 debug .. 4 fatal. Called from any thread.
   std::function<void(int level, std::string_view text)> log;
+  // A log that is damaged before its end is replayed up to the damage, and what comes after it is
+  // lost, instead of being refused.
+  bool drop_damaged_log = false;
   rocksdb::Env* env = nullptr;  // for fault injection; nullptr: the real one
 };
 
@@ -78,7 +81,9 @@ class Store {
   using Done = std::function<void(const absl::Status&)>;
 
   // Opens or creates the store; one that an older version wrote is brought up to date first.
-  // FAILED_PRECONDITION when it was written by a newer version; DATA_LOSS when it is damaged.
+  // FAILED_PRECONDITION when it was written by a newer version; DATA_LOSS when it is damaged, with the
+  // code "store_log_damaged" when that is its log (the record that a crash cut off at its end is no
+  // damage).
   static absl::StatusOr<std::unique_ptr<Store>> Open(const StoreOptions& options);
   // Commits what is queued (if the disk allows), then closes.
   ~Store();

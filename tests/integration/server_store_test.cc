@@ -279,6 +279,43 @@ TEST_F(StoreTest, ScrubQuarantinesWhatTheDiskChangedAndAnUploadHealsIt) {
   EXPECT_EQ(CtlJson({"store", "scrub"})["damaged_blobs"], 0);
 }
 
+// Two bytes at one byte a second: only a cancellation, or the end of helxd, ends it in time.
+TEST_F(StoreTest, AnOperationIsEndedByWhoeverMay) {
+  Start({});
+  client_->Put(Noise(500'000, 1));
+  client_->Put(Noise(500'000, 2));
+  for (const bool by_signal : {false, true}) {
+    std::string output;
+    int status = 0;
+    std::thread scrub([&] {
+      status = RunProgram(
+          {kHelxctl, "--server", daemon_->address(), "store", "scrub", "--bytes-per-second", "1"},
+          &output);
+    });
+    const auto under_way = [&] {
+      const Json state = CtlJson({"store", "status"});
+      for (const Json& operation : state["operations"]) {
+        if (operation["operation"] == "scrub" && operation["end_time"].is_null()) return true;
+      }
+      return false;
+    };
+    while (!under_way()) std::this_thread::sleep_for(10ms);
+    if (by_signal) {
+      EXPECT_EQ(daemon_->End(15), 0);
+    } else {
+      EXPECT_EQ(CtlJson({"store", "cancel"})["operation"], "scrub");
+    }
+    scrub.join();
+    EXPECT_NE(status, 0);
+    EXPECT_THAT(output, HasSubstr(by_signal ? "shutting down" : "cancelled by"));
+  }
+  ASSERT_TRUE(daemon_->Start()) << daemon_->Errors();
+  std::string refused;
+  EXPECT_NE(RunProgram({kHelxctl, "--server", daemon_->address(), "store", "cancel"}, &refused), 0);
+  EXPECT_THAT(refused, HasSubstr("no operation on the store is under way"));
+  EXPECT_EQ(CtlJson({"store", "scrub"})["damaged_blobs"], 0);
+}
+
 TEST_F(StoreTest, RestoredBackupServesWhatWasThere) {
   Start({});
   auto worker = std::make_unique<ScriptedWorker>(daemon_->address(), "w", MakeBundles);

@@ -78,6 +78,36 @@ TEST_F(SchedulerTest, CacheHitWhoseBlobIsGoneExecutesAgain) {
   EXPECT_TRUE(reader_->GetResult(Caller(), by_digest).ok());
 }
 
+// A disk that changed bytes of several blobs, which nobody has read since: all of them are made
+// again by the first request that would have been answered with one of them.
+TEST_F(SchedulerTest, DamagedResultsAreMadeAgainAtOnce) {
+  Join("w");
+  const v1::Job first = SubmitOk(Request(Document()));
+  CompleteOk("w", Take("w", v1::LANE_FREEZE));
+  const v1::ExecuteAction build = Take("w", v1::LANE_DEVICE);
+  const Digest built = FromProto(OutputOf(build).bundle());
+  CompleteOk("w", build);
+  CompleteOk("w", Take("w", v1::LANE_DEVICE));
+  const std::vector<Digest> made = {FromProto(Get(first).frozen_request()), built,
+                                    FromProto(Get(first).bundle())};
+  for (const Digest& digest : made) {
+    std::string content = *blobs_->Read("default", digest);
+    content[content.size() / 2] ^= 1;
+    ASSERT_TRUE(
+        store_->CommitAndWait({{Family::kBlobs, BlobChunkKey("default", digest, 0), content}})
+            .ok());
+  }
+  Restart();
+  Join("w");
+  const v1::Job second = SubmitOk(Request(Document()));
+  EXPECT_FALSE(second.cached());
+  RunAll("w");
+  EXPECT_EQ(Get(second).phase(), v1::SUCCEEDED);
+  for (const Digest& digest : made) EXPECT_TRUE(blobs_->Verify("default", digest).ok());
+  const v1::Job third = SubmitOk(Request(Document()));
+  EXPECT_TRUE(third.cached());
+}
+
 TEST_F(SchedulerTest, IdenticalActionsInFlightRunOnce) {
   Join("w");
   Join("x");

@@ -158,9 +158,10 @@ TEST_F(BlobStoreTest, WrongOffsetAndExcessAndTakeoverAreRefused) {
 TEST_F(BlobStoreTest, RemovesOnlyWhatNobodyUses) {
   const std::string content = RandomBytes(2'000'000, 5);
   const Digest digest = DigestOf(std::string_view(content));
+  const int64_t before = blobs_->Now();
   ASSERT_TRUE(Put(content).ok());
   // Used when it was stored.
-  EXPECT_FALSE(*blobs_->RemoveUnused("default", digest, blobs_->Now()));
+  EXPECT_FALSE(*blobs_->RemoveUnused("default", digest, before));
   EXPECT_FALSE(*blobs_->RemoveUnused("default", {std::string(64, 'a'), 1}, blobs_->Now() + 9));
   ASSERT_TRUE(
       store_->CommitAndWait({{Family::kBlobMeta, BlobMetaKey("default", digest), BigEndian64(1)}})
