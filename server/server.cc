@@ -339,6 +339,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
   }
   impl->activity.client_last_ms = impl->clock.SteadyMillis();
   impl->SetHealth();
+  impl->folder->Announce(impl->address);
   impl->ticker = std::thread([raw = impl.get()] { raw->RunTicker(); });
   return std::unique_ptr<Server>(new Server(std::move(impl)));
 }
@@ -394,6 +395,7 @@ void Server::Impl::StopAll() {
     stopping = true;
   }
   stop_wake.notify_all();
+  if (folder != nullptr) folder->Announce("");
   if (ticker.joinable()) ticker.join();
   // Workers first: what they still complete is recorded; what they hold is taken up again at the
   // next start.

@@ -24,6 +24,9 @@ class Logs : public Command {
 
   absl::StatusOr<ExitCode> Run(Invocation& invocation) override {
     HELX_ASSIGN_OR_RETURN(const std::string name, client::JobName(job_));
+    if (offset_ > 0 && attempt_ == 0) {
+      return InvalidArgument("--offset counts the bytes of one attempt; give --attempt too");
+    }
     HELX_ASSIGN_OR_RETURN(const auto connection, invocation.Connect());
     helx::v1::LogPosition next;
     next.set_attempt(static_cast<int32_t>(attempt_));

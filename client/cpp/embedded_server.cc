@@ -27,12 +27,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kPoll{10};
 constexpr std::chrono::milliseconds kAttemptPause{200};
-constexpr char kStoreInUse[] = "in use by another helxd";  // helxd's words when its data folder is locked
+// helxd's words when its data folder is locked, and when its holder serves: it will not go away
+// soon.
+constexpr char kStoreInUse[] = "in use by another helxd";
+constexpr char kHolderServes[] = ", serving on ";
 
 bool IsExecutable(const std::string& path) {
   struct stat info {};
-  return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
-         access(path.c_str(), X_OK) == 0;
+  return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
 // Holds an exclusive lock on a file until it goes out of scope.
@@ -117,8 +119,8 @@ std::string EndingText(int wait_status) {
   return "exited with code " + std::to_string(WEXITSTATUS(wait_status));
 }
 
-// One start; UNREACHABLE when the server ended or did not answer in time. `store_in_use`: it ended because an older server
-// that is just stopping still holds the store.
+// One start; UNREACHABLE when the server ended or did not answer in time. `store_in_use`: it ended
+// because an older server that is just stopping still holds the store.
 absl::Status StartOnce(const EmbeddedServerOptions& options, const std::string& log,
                        Clock::time_point deadline, bool& store_in_use) {
   unlink(options.socket.c_str());  // of a server that was killed; the lock makes this ours to do
@@ -129,9 +131,17 @@ absl::Status StartOnce(const EmbeddedServerOptions& options, const std::string& 
     if (waitpid(pid, &wait_status, WNOHANG) == pid) {
       const std::string said = LastLines(log, 10);
       store_in_use = said.find(kStoreInUse) != std::string::npos;
-      return Unreachable("the embedded server " + options.program + " " +
-                         EndingText(wait_status) + " while it started; the end of its log " + log +
-                         ":\n" + said);
+      if (const size_t serves = said.find(kHolderServes);
+          store_in_use && serves != std::string::npos) {
+        store_in_use = false;
+        const size_t begin = serves + std::strlen(kHolderServes);
+        const std::string address = said.substr(begin, said.find(')', begin) - begin);
+        return Unreachable("another helxd serves your store, " + options.data_folder + ", on " +
+                           address + ": use it with --server " + address +
+                           ", or stop it. It was said by " + log + ":\n" + said);
+      }
+      return Unreachable("the embedded server " + options.program + " " + EndingText(wait_status) +
+                         " while it started; the end of its log " + log + ":\n" + said);
     }
     if (Clock::now() > deadline) {
       kill(pid, SIGTERM);
@@ -218,9 +228,9 @@ absl::Status EnsureEmbeddedServer(const EmbeddedServerOptions& options) {
   }
   if (SocketAnswers(options.socket)) return absl::OkStatus();
   // Another process may be starting it for as long as its own limit says.
-  HELX_ASSIGN_OR_RETURN(const FileLock lock,
-                        FileLock::Take(folder + "/helxd.lock",
-                                       Clock::now() + options.start_limit * 2));
+  HELX_ASSIGN_OR_RETURN(
+      const FileLock lock,
+      FileLock::Take(folder + "/helxd.lock", Clock::now() + options.start_limit * 2));
   if (SocketAnswers(options.socket)) return absl::OkStatus();
   HELX_RETURN_IF_ERROR(MakeDataFolder(options.data_folder));
   const std::string log = folder + "/helxd.log";

@@ -123,7 +123,12 @@ absl::StatusOr<Job> JobClient::Watch(const std::string& name, int64_t from_event
     }
     const grpc::Status status = reader->Finish();
     if (stop.stop_requested()) return Interrupted();
-    // A stream that ends without the terminal event was cut by a server that shuts down in order.
+    // So ends a stream from after the last event of a job that has ended, or one that was cut by a
+    // server that shuts down in order.
+    if (status.ok()) {
+      const auto job = Get(name, stop);
+      if (job.ok() && job->finished() && last >= job->last_event()) return job;
+    }
     if ((!status.ok() && !IsTransient(status)) || !backoff.Pause(stop)) {
       if (stop.stop_requested()) return Interrupted();
       if (status.ok()) {

@@ -282,8 +282,9 @@ absl::StatusOr<std::string> YamlNode::OneOf(std::initializer_list<std::string_vi
 // Receives yaml-cpp's events and builds the tree, refusing as soon as something is not allowed.
 class YamlTreeBuilder : public YAML::EventHandler {
  public:
-  YamlTreeBuilder(YamlDocument* document, const YamlLimits& limits)
-      : document_(document), limits_(limits) {}
+  // `text` is what the parser counts positions in.
+  YamlTreeBuilder(YamlDocument* document, std::string_view text, const YamlLimits& limits)
+      : document_(document), text_(text), limits_(limits) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents_ > 1) {
@@ -362,7 +363,10 @@ class YamlTreeBuilder : public YAML::EventHandler {
     if (anchor != 0) {
       Refuse(mark, "anchor", "anchors (&name) are not allowed; write the value out");
     }
-    if (!tag.empty() && tag != "?" && tag != "!") {
+    // The parser gives "!" to a quoted scalar too.
+    const auto position = static_cast<size_t>(mark.pos);
+    const bool written = tag == "!" && position < text_.size() && text_[position] == '!';
+    if (written || (!tag.empty() && tag != "?" && tag != "!")) {
       Refuse(mark, "explicit_tag",
              "the tag " + ShownText(tag) + " is not allowed; write the value without a tag");
     }
@@ -432,6 +436,7 @@ class YamlTreeBuilder : public YAML::EventHandler {
   }
 
   YamlDocument* document_;
+  const std::string_view text_;
   const YamlLimits& limits_;
   std::vector<Level> open_;
   // Levels open around the first mapping or list that stands as a key, and its place.
@@ -446,7 +451,9 @@ absl::StatusOr<std::unique_ptr<const YamlDocument>> ParseYaml(std::string_view t
   auto document = std::make_unique<YamlDocument>();
   document->file_ = std::move(file_name);
   HELX_RETURN_IF_ERROR(CheckText(text, document->file_, limits));
-  YamlTreeBuilder builder(document.get(), limits);
+  // The parser does not count a byte order mark.
+  const size_t mark_bytes = text.starts_with("\xef\xbb\xbf") ? 3 : 0;
+  YamlTreeBuilder builder(document.get(), text.substr(mark_bytes), limits);
   // yaml-cpp reports by exceptions; none of them leaves this function.
   try {
     ViewBuffer buffer(text);

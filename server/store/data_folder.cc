@@ -32,18 +32,23 @@ absl::StatusOr<std::unique_ptr<DataFolder>> DataFolder::Open(const std::string& 
                               "; the data folder must be writable");
   }
   if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    char holder[32] = {};
+    char holder[4096] = {};
     const ssize_t n = read(fd, holder, sizeof(holder) - 1);
     close(fd);
     return FailedPrecondition("data folder " + path + " is in use by another helxd" +
                               (n > 0 ? " (process " + std::string(holder, n) + ")" : "") +
                               "; stop it or choose another --data-dir");
   }
-  const std::string pid = std::to_string(getpid());
-  if (ftruncate(fd, 0) != 0 || pwrite(fd, pid.data(), pid.size(), 0) < 0) {
-    // The process number is only a help for whoever meets the lock; the lock itself holds.
-  }
-  return std::unique_ptr<DataFolder>(new DataFolder(path, fd));
+  std::unique_ptr<DataFolder> folder(new DataFolder(path, fd));
+  folder->Announce("");
+  return folder;
+}
+
+void DataFolder::Announce(const std::string& address) {
+  const std::string text =
+      std::to_string(getpid()) + (address.empty() ? "" : ", serving on " + address);
+  // Only a help for whoever meets the lock; the lock itself holds.
+  if (ftruncate(lock_, 0) != 0 || pwrite(lock_, text.data(), text.size(), 0) < 0) return;
 }
 
 DataFolder::~DataFolder() { close(lock_); }

@@ -19,6 +19,9 @@ class DataFolder {
   DataFolder(const DataFolder&) = delete;
   DataFolder& operator=(const DataFolder&) = delete;
 
+  // Tells whoever finds the folder held where its holder serves; empty: not yet, or no longer.
+  void Announce(const std::string& address);
+
   const std::string& path() const { return path_; }
   // A subfolder, created with mode 0700 when it does not exist.
   absl::StatusOr<std::string> Subfolder(const std::string& name) const;

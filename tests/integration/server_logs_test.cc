@@ -135,6 +135,16 @@ TEST(ServerLogsTest, FollowedWhileItRunsAndOverARestart) {
   output.clear();
   EXPECT_EQ(RunProgram({kHelxctl, "--server", daemon.address(), "logs", "jobs/nosuch"}, &output),
             6);
+  // An offset is one of an attempt.
+  EXPECT_EQ(
+      RunProgram({kHelxctl, "--server", daemon.address(), "logs", "--offset", "5", job.name()},
+                 &output),
+      2);
+  // Whoever comes back after the last event learns how the job ended.
+  EXPECT_EQ(RunProgram(
+                {kHelxctl, "--server", daemon.address(), "watch", "--from-event", "99", job.name()},
+                &output),
+            0);
 }
 
 TEST(ServerLogsTest, ResubmitNeedsNothingButTheJob) {

@@ -102,7 +102,8 @@ TEST(ServerTrapsTest, SecondDaemonOnAPortOrAFolderExitsWithTheReason) {
                        &output),
             0);
   EXPECT_THAT(output,
-              HasSubstr("in use by another helxd (process " + std::to_string(daemon.pid()) + ")"));
+              HasSubstr("in use by another helxd (process " + std::to_string(daemon.pid()) +
+                        ", serving on " + daemon.address() + ")"));
 }
 
 // What the number library would read otherwise, or another program not at all.

@@ -84,8 +84,8 @@ TEST_F(BlobClientTest, FilesAreHashedAsBytesAre) {
     ASSERT_TRUE(content.ok());
     EXPECT_EQ(content->digest(), BlobContent::OfBytes(Bytes(size)).digest()) << size;
   }
-  EXPECT_TRUE(absl::IsInvalidArgument(
-      BlobContent::OfFile(folder.Write("big", Bytes(11)), 10).status()));
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(BlobContent::OfFile(folder.Write("big", Bytes(11)), 10).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(BlobContent::OfFile(folder.path(), 10).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(BlobContent::OfFile(folder.path() + "/no", 10).status()));
 }

@@ -41,10 +41,9 @@ class EmbeddedServerTest : public testing::Test {
 
 TEST_F(EmbeddedServerTest, CommandLineIsThatOfHelxd) {
   EXPECT_EQ(EmbeddedServerCommand(options_),
-            (std::vector<std::string>{HELX_STAND_IN_HELXD, "--listen",
-                                      "unix:" + folder_.path() + "/run/helxd.sock", "--data-dir",
-                                      folder_.path() + "/data/helx", "--idle-exit-seconds",
-                                      "300"}));
+            (std::vector<std::string>{
+                HELX_STAND_IN_HELXD, "--listen", "unix:" + folder_.path() + "/run/helxd.sock",
+                "--data-dir", folder_.path() + "/data/helx", "--idle-exit-seconds", "300"}));
 }
 
 TEST_F(EmbeddedServerTest, StartsOnceInPrivateFolders) {
@@ -104,6 +103,14 @@ TEST_F(EmbeddedServerTest, ServerThatIsJustStoppingIsWaitedFor) {
   const absl::Status status = EnsureEmbeddedServer(options_);
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_EQ(Starts().size(), 2u);
+}
+
+TEST_F(EmbeddedServerTest, AServerThatHoldsTheStoreAndServesIsNamedAtOnce) {
+  folder_.Write("data/helx/served", "");
+  const absl::Status status = EnsureEmbeddedServer(options_);
+  EXPECT_TRUE(IsUnreachable(status));
+  EXPECT_NE(MessageOf(status).find("--server 127.0.0.1:7411,"), std::string::npos) << status;
+  EXPECT_EQ(Starts().size(), 1u);
 }
 
 TEST_F(EmbeddedServerTest, ServerThatDoesNotAnswerIsGivenUp) {

@@ -43,14 +43,12 @@ TEST_F(EndpointTest, FlagBeatsVariableBeatsFileBeatsEmbedded) {
 TEST_F(EndpointTest, WithoutRuntimeFolderTheTemporaryOneCarriesTheUserNumber) {
   const auto endpoint = ResolveEndpoint("", With({{"TMPDIR", "/var/tmp"}}));
   ASSERT_TRUE(endpoint.ok());
-  EXPECT_EQ(endpoint->address,
-            "unix:/var/tmp/helx-" + std::to_string(geteuid()) + "/helxd.sock");
+  EXPECT_EQ(endpoint->address, "unix:/var/tmp/helx-" + std::to_string(geteuid()) + "/helxd.sock");
 }
 
 TEST_F(EndpointTest, RelativeXdgFoldersAreIgnored) {
-  const Environment environment = With({{"XDG_RUNTIME_DIR", "run"},
-                                        {"XDG_CONFIG_HOME", "config"},
-                                        {"XDG_DATA_HOME", "data"}});
+  const Environment environment =
+      With({{"XDG_RUNTIME_DIR", "run"}, {"XDG_CONFIG_HOME", "config"}, {"XDG_DATA_HOME", "data"}});
   EXPECT_EQ(environment.RuntimeFolder(), "/tmp/helx-" + std::to_string(geteuid()));
   EXPECT_EQ(*environment.ConfigFolder(), home_.path() + "/.config/helx");
   EXPECT_EQ(*environment.DataFolder(), home_.path() + "/.local/share/helx");
@@ -65,8 +63,9 @@ TEST_F(EndpointTest, ConfigFileOverXdgConfigHome) {
 }
 
 TEST_F(EndpointTest, BadConfigFilesAreNamed) {
-  for (const char* text : {"servr: a:1\n", "server: [a, b]\n", "- server\n", "server: a:1\nserver: b:2\n",
-                           "server: a:1\n---\nserver: b:2\n", "server: &x a:1\n", "[[["}) {
+  for (const char* text :
+       {"servr: a:1\n", "server: [a, b]\n", "- server\n", "server: a:1\nserver: b:2\n",
+        "server: a:1\n---\nserver: b:2\n", "server: &x a:1\n", "[[["}) {
     home_.Write(".config/helx/client.yaml", text);
     const auto endpoint = ResolveEndpoint("", With({}));
     EXPECT_TRUE(absl::IsInvalidArgument(endpoint.status())) << text << endpoint.status();
@@ -116,7 +115,8 @@ TEST_F(EndpointTest, TlsFilesComeEachFromTheNearestPlace) {
   EXPECT_EQ(endpoint->tls.ca, "/c/ca");
   EXPECT_EQ(endpoint->tls.certificate, "/e/cert");
   EXPECT_EQ(endpoint->tls.key, "/f/key");
-  EXPECT_THAT(MessageOf(CheckTransport(*endpoint)), testing::HasSubstr("cannot read the CA certificate"));
+  EXPECT_THAT(MessageOf(CheckTransport(*endpoint)),
+              testing::HasSubstr("cannot read the CA certificate"));
   // A UNIX socket is its own credential.
   endpoint = ResolveEndpoint("unix:/run/helx/helxd.sock", With({}));
   ASSERT_TRUE(endpoint.ok());

@@ -208,9 +208,8 @@ class ResultService final : public helx::v1::Results::Service {
              helx::v1::Result* response) override {
     const std::lock_guard lock(state_.mutex);
     for (const auto& [name, result] : state_.results) {
-      const bool wanted = request->has_bundle()
-                              ? result.bundle().hash() == request->bundle().hash()
-                              : name == request->experiment();
+      const bool wanted = request->has_bundle() ? result.bundle().hash() == request->bundle().hash()
+                                                : name == request->experiment();
       if (!wanted) continue;
       *response = result;
       return Status::OK;

@@ -1,6 +1,6 @@
-// A stand-in for helxd in tests of starting it: takes the same command line, accepts connections on the socket, and fails
-// when the file "refuse", "hang" or "in_use" (which it removes) is in its data folder. Each start adds a line to "starts"
-// there.
+// A stand-in for helxd in tests of starting it: takes the same command line, accepts connections on
+// the socket, and fails when the file "refuse", "hang", "served" or "in_use" (which it removes) is
+// in its data folder. Each start adds a line to "starts" there.
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -24,6 +24,13 @@ int main(int argc, char** argv) {
   }
   if (unlink((data + "/in_use").c_str()) == 0) {
     std::fprintf(stderr, "helxd: data folder %s is in use by another helxd\n", data.c_str());
+    return 2;
+  }
+  if (access((data + "/served").c_str(), F_OK) == 0) {
+    std::fprintf(stderr,
+                 "helxd: data folder %s is in use by another helxd (process 7, serving on "
+                 "127.0.0.1:7411); stop it or choose another --data-dir\n",
+                 data.c_str());
     return 2;
   }
   if (access((data + "/hang").c_str(), F_OK) == 0) {
