@@ -38,9 +38,9 @@ int main(int argc, char** argv) {
                                      helx::client::Environment::OfProcess(), std::cout, std::cerr,
                                      isatty(STDERR_FILENO) == 1, source.get_token());
   std::cout.flush();
-  if (!std::cout.good()) {
-    std::cerr << program << ": cannot write the answer to standard output" << std::endl;
-    return code == 0 ? 7 : code;
-  }
-  return code;
+  std::cerr.flush();
+  // Everything is said and written; the destructors of libraries would only cost time.
+  if (std::cout.good()) _exit(code);
+  std::cerr << program << ": cannot write the answer to standard output" << std::endl;
+  _exit(code == 0 ? 7 : code);
 }

@@ -46,51 +46,48 @@ uint32_t Little(std::string_view bytes) {
   return value;
 }
 
-bool AllZero(std::string_view bytes) { return bytes.find_first_not_of('\0') == bytes.npos; }
+size_t BlockEnd(size_t at) { return at - at % kBlockBytes + kBlockBytes; }
 
-// Whether a checksum over the type and some first bytes of `payload` is the stored one.
-bool FitsFewerBytes(uint32_t stored, char type, std::string_view payload) {
+// The length of the record at `at` with its header, or 0 when there is no whole one.
+size_t RecordAt(std::string_view log, size_t at) {
+  const std::string_view rest = log.substr(at, BlockEnd(at) - at);
+  if (rest.size() < kHeaderBytes) return 0;
+  const size_t length = Little(rest.substr(4, 2));
+  const char type = rest[6];
+  // A whole record, or the first, a middle or the last piece of one.
+  if (type < 1 || type > 4 || length > rest.size() - kHeaderBytes) return 0;
   uint32_t state = Extend(~0u, type);
-  for (const char byte : payload) {
-    if (Masked(state) == stored) return true;
-    state = Extend(state, byte);
-  }
-  return Masked(state) == stored;
+  for (const char byte : rest.substr(kHeaderBytes, length)) state = Extend(state, byte);
+  return Masked(state) == Little(rest.substr(0, 4)) ? kHeaderBytes + length : 0;
 }
 
-absl::Status DamagedAt(const std::string& name, size_t position) {
-  return DataLoss(name + " is damaged at byte " + std::to_string(position) +
-                  ", and records follow");
+// Whether a whole record lies behind `at`: in its block anywhere, in others where they begin.
+bool RecordsFollow(std::string_view log, size_t at) {
+  size_t next = at + 1;
+  for (; next < std::min(BlockEnd(at), log.size()); ++next) {
+    if (RecordAt(log, next) > 0) return true;
+  }
+  for (; next < log.size(); next += kBlockBytes) {
+    if (RecordAt(log, next) > 0) return true;
+  }
+  return false;
 }
 
 }  // namespace
 
 absl::Status CheckLog(const std::string& name, const std::string& content) {
-  const std::string_view log = content;
-  for (size_t at = 0; at < log.size();) {
-    const size_t block_end = at - at % kBlockBytes + kBlockBytes;
-    if (block_end - at < kHeaderBytes) {
-      at = block_end;
+  for (size_t at = 0; at < content.size();) {
+    if (BlockEnd(at) - at < kHeaderBytes) {
+      at = BlockEnd(at);
       continue;
     }
-    const std::string_view rest = log.substr(at);
-    if (rest.size() < kHeaderBytes) break;
-    const size_t length = Little(rest.substr(4, 2));
-    const char type = rest[6];
-    if (length == 0 && type == 0) {
-      if (!AllZero(rest)) return DamagedAt(name, at);
-      break;
+    const size_t bytes = RecordAt(content, at);
+    if (bytes > 0) {
+      at += bytes;
+      continue;
     }
-    const size_t room = std::min(block_end - at, rest.size()) - kHeaderBytes;
-    if (length > room) {
-      // Within the file RocksDB complains itself.
-      if (block_end >= log.size() &&
-          FitsFewerBytes(Little(rest.substr(0, 4)), type, rest.substr(kHeaderBytes, room))) {
-        return DamagedAt(name, at);
-      }
-      break;
-    }
-    at += kHeaderBytes + length;
+    if (!RecordsFollow(content, at)) break;
+    return DataLoss(name + " is damaged at byte " + std::to_string(at) + ", and records follow");
   }
   return absl::OkStatus();
 }

@@ -8,11 +8,10 @@
 
 namespace helx::server {
 
-// Reads the logs of a closed database. RocksDB's replay refuses a record whose checksum is wrong,
-// and takes two kinds of damage for the place where a crash cut the log off, though records follow:
-//   a header of zeros, as in space that was preallocated, with something after it;
-//   a length that reaches beyond the end of the file, where the checksum fits fewer bytes.
-// DATA_LOSS names the file and the position of such a place.
+// Reads the logs of a closed database. RocksDB's replay ends at the first record that is not whole,
+// as if a crash had cut the log off there. That is right when nothing but the rest of an unfinished
+// write follows (half a record, noise, zeros); records that follow were acknowledged. DATA_LOSS
+// names the file and the place. A damaged last record cannot be told from an unfinished one.
 absl::Status CheckLogs(const std::string& database_path);
 
 // The same of one log's content; `name` is for the message.

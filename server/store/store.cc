@@ -120,20 +120,6 @@ struct Store::Impl {
 
 namespace {
 
-// Whether nothing but the log is damaged. Changes nothing.
-bool OpensWithoutItsLog(rocksdb::DBOptions db_options, const std::string& path,
-                        const std::vector<rocksdb::ColumnFamilyDescriptor>& descriptors) {
-  db_options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
-  std::vector<rocksdb::ColumnFamilyHandle*> handles;
-  rocksdb::DB* opened = nullptr;
-  if (!rocksdb::DB::OpenForReadOnly(db_options, path, descriptors, &handles, &opened).ok()) {
-    return false;
-  }
-  for (auto* handle : handles) opened->DestroyColumnFamilyHandle(handle);
-  delete opened;
-  return true;
-}
-
 absl::Status LogDamaged(const absl::Status& status) {
   return WithErrorCode(
       DataLoss("the log of the store is damaged, and was left as it is: " + MessageOf(status) +
@@ -157,10 +143,8 @@ absl::Status Store::Impl::OpenDatabase() {
   db_options.max_total_wal_size = 32 << 20;
   db_options.avoid_flush_during_recovery = true;
   db_options.recycle_log_file_num = 0;
-  // What was committed is never rolled back: of a log only a last record that is not whole was not.
-  db_options.wal_recovery_mode = options.drop_damaged_log
-                                     ? rocksdb::WALRecoveryMode::kPointInTimeRecovery
-                                     : rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+  // Up to the record that a crash cut off; CheckLogs has seen that it is the last.
+  db_options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
   if (options.env != nullptr) db_options.env = options.env;
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
   for (int i = 0; i < kFamilyCount; ++i) {
@@ -177,10 +161,6 @@ absl::Status Store::Impl::OpenDatabase() {
   }
   const rocksdb::Status status =
       rocksdb::DB::Open(db_options, path, descriptors, &handles, &opened);
-  if (status.IsCorruption() && !options.drop_damaged_log &&
-      OpensWithoutItsLog(db_options, path, descriptors)) {
-    return LogDamaged(ToStatus(status));
-  }
   if (!status.ok()) return ToStatus(status);
   db.reset(opened);
   std::copy(handles.begin(), handles.end(), families.begin());

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/file.h"
+#include "core/base/splitmix64.h"
 #include "server/store/store.h"
 #include "tests/unit/server/temp_folder.h"
 
@@ -88,7 +89,11 @@ TEST_F(LogCheckTest, ARecordThatACrashCutOffWasNeverAcknowledged) {
   for (size_t size = last; size < content_.size(); ++size) {
     EXPECT_TRUE(CheckLog("log", content_.substr(0, size)).ok()) << size;
   }
-  EXPECT_TRUE(CheckLog("log", content_ + std::string(4096, '\0')).ok()) << "preallocated";
+  EXPECT_TRUE(CheckLog("log", content_ + std::string(99'999, '\0')).ok()) << "preallocated";
+  SplitMix64 random(1);
+  std::string noise(99'999, '\0');
+  for (char& c : noise) c = static_cast<char>(random.Next());
+  EXPECT_TRUE(CheckLog("log", content_ + noise).ok());
   Write(content_.substr(0, last + 20));
   const auto store = Open(folder_.path());
   ASSERT_TRUE(store.ok()) << store.status();
@@ -118,6 +123,12 @@ TEST_F(LogCheckTest, DamageBeforeTheEndIsRefusedAndOnlyDroppedWhenAsked) {
     EXPECT_THAT(MessageOf(store.status()), HasSubstr("--drop-damaged-log"));
     EXPECT_EQ(*ReadFile(log_), damaged) << "left as it is";
   }
+  // In another block, whose first record is whole.
+  std::string later = content_.substr(0, record) + std::string(64, 'x');
+  later.resize(3 * 32768, '\0');
+  EXPECT_TRUE(CheckLog("log", later).ok());
+  EXPECT_TRUE(absl::IsDataLoss(CheckLog("log", later + content_)));
+
   const auto store = Open(folder_.path(), /*drop=*/true);
   ASSERT_TRUE(store.ok()) << store.status();
   EXPECT_EQ(RowsOf(**store), 9);
