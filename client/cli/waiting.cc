@@ -1,9 +1,11 @@
 #include "client/cli/waiting.h"
 
 #include "client/cli/job_view.h"
+#include "client/cli/junit.h"
 #include "client/cli/text.h"
 #include "client/cpp/errors.h"
 #include "client/cpp/job_client.h"
+#include "core/base/file.h"
 
 namespace helx::cli {
 namespace {
@@ -54,6 +56,7 @@ std::string EventLine(const Job& job, size_t index, size_t count) {
 void WaitOptions::Configure(Options& options) {
   options.Flag("--cancel-on-interrupt", cancel_on_interrupt,
                "Ctrl-C cancels the jobs instead of leaving them to the server");
+  options.Path("--junit", junit, "Write how the jobs ended into this file, as JUnit XML");
 }
 
 absl::StatusOr<std::vector<Job>> WaitForJobs(Invocation& invocation,
@@ -76,6 +79,7 @@ absl::StatusOr<std::vector<Job>> WaitForJobs(Invocation& invocation,
     if (!ended.ok()) return client::WithContext(ended.status(), jobs[i].name());
     jobs[i] = *std::move(ended);
   }
+  if (!options.junit.empty()) HELX_RETURN_IF_ERROR(WriteFile(options.junit, JUnitReport(jobs)));
   return jobs;
 }
 

@@ -6,6 +6,7 @@ import json
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Callable
 
 import grpc
 
@@ -126,14 +127,18 @@ class JobClient:
             job = self._connection.call(self._jobs.Submit, request)
         return job
 
-    def wait(self, job: jobs_pb2.Job) -> jobs_pb2.Job:
-        """Follows the job's events to its end; goes on after the last event when the connection
-        breaks.
+    def wait(
+        self, job: jobs_pb2.Job, on_event: Callable[[jobs_pb2.Job], None] | None = None
+    ) -> jobs_pb2.Job:
+        """Follows the job's events to its end, telling `on_event` of each; goes on after the last
+        event when the connection breaks.
 
         JobError or RequestRefused when it did not succeed.
         """
         backoff = Backoff()
         last = job.last_event - 1
+        if job.finished and on_event is not None:
+            on_event(job)  # answered from the store: there is no change to come
         while not job.finished:
             stream = self._jobs.Watch(jobs_pb2.WatchJobRequest(name=job.name, from_event=last + 1))
             try:
@@ -141,6 +146,8 @@ class JobClient:
                     backoff.reset()
                     if event.sequence > last:
                         last, job = event.sequence, event.job
+                        if on_event is not None:
+                            on_event(job)
                     if job.finished:
                         break
             except grpc.RpcError as error:

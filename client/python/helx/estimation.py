@@ -11,7 +11,7 @@ import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 from helx import _check, _files, _jobs
 from helx._blobs import Blob, Digest
@@ -20,7 +20,7 @@ from helx._jobs import JobClient, Prepared, PreparedJob, SubmitOptions
 from helx.errors import HelxError, InvalidInput
 from helx.experiment import EstimateRequest
 from helx.results import Result, load_result
-from helx.v1 import jobs_pb2
+from helx.v1 import jobs_pb2, types_pb2
 
 _MOST_SECONDS = 30 * 24 * 3600
 
@@ -43,6 +43,25 @@ class Outcome:
     def matched(self) -> bool | None:
         """True or False when outputs were compared with references, else None."""
         return self.result.matched
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What became of a job: `phase` is QUEUED, FREEZING, BUILDING, RUNNING, VERIFYING or how it
+    ended (SUCCEEDED, FAILED, ...). While QUEUED, `queue_reason` says what it waits for and
+    `queue_position` counts from 1.
+    """
+
+    experiment: str
+    run: str
+    model_stem: str
+    job: str
+    phase: str
+    queue_reason: str
+    queue_position: int
+
+
+OnProgress = Callable[[Progress], None]
 
 
 @dataclass(frozen=True)
@@ -87,16 +106,19 @@ def estimate(
     no_cache: bool = False,
     queue_limit_s: float = 0,
     run_limit_s: float = 0,
+    on_progress: OnProgress | None = None,
 ) -> Outcome:
     """Runs an experiment of one job and leaves its bundle in `output`/<name>, in place of an older
     one.
 
     `no_cache` builds and runs again. The limits, in seconds, end a job that waits or runs longer
-    (0: the server's own). InvalidInput or RequestRefused when the request is not allowed, JobError
-    when the job did not succeed, ServerUnreachable.
+    (0: the server's own). `on_progress` is told of each change of a job; an exception in it ends
+    the waiting, not the job. InvalidInput or RequestRefused when the request is not allowed,
+    JobError when the job did not succeed, ServerUnreachable.
     """
     prepared = _single(request)
-    return _estimate(prepared, server, output, _options(no_cache, queue_limit_s, run_limit_s))[0]
+    options = _options(no_cache, queue_limit_s, run_limit_s)
+    return _estimate(prepared, server, output, options, on_progress)[0]
 
 
 def estimate_all(
@@ -107,10 +129,12 @@ def estimate_all(
     no_cache: bool = False,
     queue_limit_s: float = 0,
     run_limit_s: float = 0,
+    on_progress: OnProgress | None = None,
 ) -> tuple[Outcome, ...]:
     """The same for an experiment of several models and runs: one outcome per job, models first."""
     prepared = _jobs.prepare(_check.instance(request, EstimateRequest, "request"))
-    return _estimate(prepared, server, output, _options(no_cache, queue_limit_s, run_limit_s))
+    options = _options(no_cache, queue_limit_s, run_limit_s)
+    return _estimate(prepared, server, output, options, on_progress)
 
 
 def freeze(request: EstimateRequest, *, server: str | None = None) -> FrozenRequest:
@@ -270,12 +294,28 @@ def _run(
     server: str | None,
     submissions: list[tuple[jobs_pb2.SubmitJobRequest, Path]],
     blobs: tuple[Blob, ...],
+    on_progress: OnProgress | None = None,
 ) -> list[jobs_pb2.Job]:
     """Submits all, waits for all and fetches the bundle of each that succeeded; then the first
     failure raises.
     """
     for _, folder in submissions:
         _files.check_bundle_place(folder)
+
+    def tell(job: jobs_pb2.Job) -> None:
+        if on_progress is not None:
+            on_progress(
+                Progress(
+                    job.experiment,
+                    job.run,
+                    job.model_stem,
+                    job.name,
+                    types_pb2.JobPhase.Name(job.phase),
+                    job.queue_reason,
+                    job.queue_position,
+                )
+            )
+
     ended, first_error = [], None
     with Connection(server) as connection:
         client = JobClient(connection)
@@ -283,7 +323,7 @@ def _run(
         jobs = [client.submit(submission, blobs) for submission, _ in submissions]
         for job, (_, folder) in zip(jobs, submissions):
             try:
-                job = client.wait(job)
+                job = client.wait(job, tell)
                 client.fetch(Digest.of_proto(job.bundle), folder)
             except HelxError as error:
                 first_error = first_error or error
@@ -294,7 +334,11 @@ def _run(
 
 
 def _estimate(
-    prepared: Prepared, server: str | None, output: str | os.PathLike[str], options: SubmitOptions
+    prepared: Prepared,
+    server: str | None,
+    output: str | os.PathLike[str],
+    options: SubmitOptions,
+    on_progress: OnProgress | None,
 ) -> tuple[Outcome, ...]:
     root = _check.path(output, "output")
     submissions = []
@@ -308,7 +352,7 @@ def _estimate(
         )
         options.apply(submission)
         submissions.append((submission, root / job.bundle_path))
-    ended = _run(server, submissions, prepared.blobs)
+    ended = _run(server, submissions, prepared.blobs, on_progress)
     return tuple(
         Outcome(load_result(folder), folder, job.name, job.cached)
         for job, (_, folder) in zip(ended, submissions)

@@ -114,6 +114,26 @@ class EstimateTest(ServiceTest):
             api.load_result("results/trial").content_digest, again.result.content_digest
         )
 
+    def test_progress_is_told(self):
+        seen = []
+        outcome = api.estimate(request(samples=3), no_cache=True, on_progress=seen.append)
+        self.assertEqual({each.job for each in seen}, {outcome.job})
+        self.assertEqual({(each.experiment, each.run) for each in seen}, {("trial", "")})
+        phases = [each.phase for each in seen]
+        self.assertEqual(phases[-1], "SUCCEEDED")
+        self.assertLess(phases.index("BUILDING"), phases.index("RUNNING"))
+        for each in seen:
+            self.assertEqual(each.queue_reason != "", each.phase == "QUEUED", each)
+
+        class Stop(Exception):
+            pass
+
+        def stop(_):
+            raise Stop
+
+        with self.assertRaises(Stop):
+            api.estimate(request(samples=4), on_progress=stop)
+
     def test_a_mismatch_is_a_complete_result(self):
         image, scores = sample(1)
         wrong = scores[:7] + bytes([scores[7] ^ 4]) + scores[8:]

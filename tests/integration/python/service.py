@@ -72,10 +72,10 @@ class ServiceTest(unittest.TestCase):
         self.addCleanup(os.chdir, previous)
         shutil.copy(DIGITS / "digits.tflite", "model.tflite")
 
-    def run_python(self, path):
+    def run_python(self, path, *arguments):
         """Runs a program in a process of its own, as a user would."""
         return subprocess.run(
-            [sys.executable, str(path)],
+            [sys.executable, str(path), *arguments],
             env=self.environment,
             capture_output=True,
             text=True,
