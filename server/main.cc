@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/commandline/describe.h"
 #include "core/commandline/strict.h"
 #include "server/restore.h"
 #include "server/scheduler/names.h"
@@ -142,7 +143,7 @@ int main(int argc, char** argv) {
   bool verbose = false;
   std::vector<std::string> quotas;
   Restore restore;
-  CLI::App app("HELX daemon: jobs, results and workers of one host or lab");
+  CLI::App app("HELX daemon: jobs, results and workers of one host or lab", "helxd");
   // A wrapper may set defaults that its user overrides.
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.set_version_flag("--version", std::string("helxd ") + helx::server::kVersion + " (" +
@@ -182,6 +183,10 @@ int main(int argc, char** argv) {
   AddStoreOptions(app, options, quotas, restore);
   app.add_flag("--verbose", verbose, "log debug messages");
   helx::commandline::BeStrict(app);
+  if (argc == 2 && argv[1] == helx::commandline::kDescribe) {
+    std::printf("%s\n", helx::commandline::Describe(app).dump().c_str());
+    return 0;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -6,6 +6,7 @@
 #include "client/cli/options.h"
 #include "client/cli/text.h"
 #include "client/cli/verbs.h"
+#include "core/commandline/describe.h"
 #include "core/commandline/strict.h"
 
 namespace helx::cli {
@@ -93,6 +94,10 @@ int ParseAndRun(Invocation& invocation, const std::vector<std::string>& argument
     verbs.push_back(verb);
   }
   commandline::BeStrict(app);
+  if (arguments.size() == 1 && arguments[0] == commandline::kDescribe) {
+    invocation.out << commandline::Describe(app).dump() << std::endl;
+    return kOk;
+  }
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ParseError& error) {

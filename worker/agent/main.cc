@@ -1,7 +1,11 @@
 // helx-worker: joins a helxd, leases actions, runs each in a sandboxed child.
+#include <grpcpp/grpcpp.h>
 #include <signal.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -11,12 +15,8 @@
 #include <string>
 #include <thread>
 
-#include <CLI/CLI.hpp>
-#include <grpcpp/grpcpp.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
-
 #include "core/base/hex.h"
+#include "core/commandline/describe.h"
 #include "core/commandline/strict.h"
 #include "proto/channel_credentials.h"
 #include "worker/agent/catalogue.h"
@@ -132,8 +132,8 @@ int Serve(const Options& options) {
   }
   HostPaths paths;
   paths.action_program = ProgramFolder() + "/helx-action";
-  paths.tools = sandbox::FindProgramPlaces(
-      {"arm-none-eabi-gcc", "arm-none-eabi-ar", target::kQemuProgram});
+  paths.tools =
+      sandbox::FindProgramPlaces({"arm-none-eabi-gcc", "arm-none-eabi-ar", target::kQemuProgram});
   paths.allow_unsandboxed = options.allow_unsandboxed;
 
   grpc::ChannelArguments arguments;
@@ -151,8 +151,14 @@ int Serve(const Options& options) {
   LaneSession freeze(channel, identity, v1::LANE_FREEZE, &executor);
   LaneSession device(channel, identity, v1::LANE_DEVICE, &executor);
   std::atomic<int> superseded{0};
-  std::thread freeze_thread([&] { superseded += !freeze.Run(); kill(getpid(), SIGTERM); });
-  std::thread device_thread([&] { superseded += !device.Run(); kill(getpid(), SIGTERM); });
+  std::thread freeze_thread([&] {
+    superseded += !freeze.Run();
+    kill(getpid(), SIGTERM);
+  });
+  std::thread device_thread([&] {
+    superseded += !device.Run();
+    kill(getpid(), SIGTERM);
+  });
   int signal_number = 0;
   sigwait(&signals, &signal_number);
   freeze.Stop();
@@ -163,9 +169,10 @@ int Serve(const Options& options) {
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("HELX worker: runs actions of a helxd in sandboxed children");
+  CLI::App app("HELX worker: runs actions of a helxd in sandboxed children", "helx-worker");
   Options options;
-  app.add_option("--server", options.server, "helxd's address: host:port or unix:PATH (needed to serve)");
+  app.add_option("--server", options.server,
+                 "helxd's address: host:port or unix:PATH (needed to serve)");
   app.add_option("--name", options.name,
                  "stable name of this worker, [A-Za-z0-9._-]{1,64} (needed to serve)");
   app.add_option("--state-dir", options.state_dir,
@@ -191,6 +198,10 @@ int Main(int argc, char** argv) {
   app.add_flag("--sandbox-selftest", options.sandbox_selftest,
                "try to get out of the sandbox, print in JSON what happened, and exit");
   commandline::BeStrict(app);
+  if (argc == 2 && argv[1] == commandline::kDescribe) {
+    std::printf("%s\n", commandline::Describe(app).dump().c_str());
+    return 0;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -212,7 +223,8 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "helx-worker: --server, --name and --state-dir are needed\n");
     return 2;
   }
-  if (options.server.starts_with("unix:")) options.tls = {};  // the socket's folder is the credential
+  if (options.server.starts_with("unix:"))
+    options.tls = {};  // the socket's folder is the credential
   if (!options.tls.empty()) {
     if (const absl::Status bad = rpc::CheckTlsFiles(options.tls); !bad.ok()) {
       std::fprintf(stderr, "helx-worker: %s\n", MessageOf(bad).c_str());
