@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -89,7 +90,8 @@ class Completion(unittest.TestCase):
         def offered(line):
             program = line.split(" ")[0]
             script = f"source {FOLDER}/fish/vendor_completions.d/{program}.fish\ncomplete -C '{line}'"
-            done = run("fish", "--no-config", "-c", script, env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"})
+            with tempfile.TemporaryDirectory() as home:  # where it keeps its history
+                done = run("fish", "--no-config", "-c", script, env={"PATH": "/usr/bin:/bin", "HOME": home})
             return {each.split("\t")[0] for each in done.stdout.splitlines()}
 
         self.check(offered)

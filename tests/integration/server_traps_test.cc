@@ -101,9 +101,8 @@ TEST(ServerTrapsTest, SecondDaemonOnAPortOrAFolderExitsWithTheReason) {
                         "--data-dir", daemon.data_folder()},
                        &output),
             0);
-  EXPECT_THAT(output,
-              HasSubstr("in use by another helxd (process " + std::to_string(daemon.pid()) +
-                        ", serving on " + daemon.address() + ")"));
+  EXPECT_THAT(output, HasSubstr("in use by another helxd (process " + std::to_string(daemon.pid()) +
+                                ", serving on " + daemon.address() + ")"));
 }
 
 // What the number library would read otherwise, or another program not at all.
@@ -116,7 +115,7 @@ TEST(ServerTrapsTest, OptionsAreReadStrictly) {
            {{"--worker-binary", ""}, "leave the option out"},
            {{"--metrics-listen", "127.0.0.1:70000"}, "to 65535"},
            {{"--metrics-listen", "7412"}, "HOST:PORT"}}) {
-    std::vector<std::string> command = {kHelxd,       "--listen",  "127.0.0.1:0",
+    std::vector<std::string> command = {kHelxd,       "--listen",   "127.0.0.1:0",
                                         "--insecure", "--data-dir", folder.path() + "/data"};
     command.insert(command.end(), words.begin(), words.end());
     std::string output;
@@ -152,12 +151,14 @@ TEST(ServerTrapsTest, FailsClosedWithoutTls) {
               2);
     EXPECT_THAT(output, HasSubstr(reason));
   }
-  std::string output;
-  EXPECT_EQ(RunProgram({kHelxd, "--listen", "127.0.0.1:0", "--insecure", "--workers", "1",
-                        "--worker-binary", "/nonexistent", "--data-dir", folder.path()},
-                       &output),
-            2);
-  EXPECT_THAT(output, HasSubstr("--workers 0"));
+  for (const std::string& no_program : {folder.path() + "/none", folder.path()}) {
+    std::string output;
+    EXPECT_EQ(RunProgram({kHelxd, "--listen", "127.0.0.1:0", "--insecure", "--workers", "1",
+                          "--worker-binary", no_program, "--data-dir", folder.path()},
+                         &output),
+              2);
+    EXPECT_THAT(output, HasSubstr("--workers 0"));
+  }
 }
 
 TEST(ServerTrapsTest, UnixSocketIsForItsOwnerAlone) {
