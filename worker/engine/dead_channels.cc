@@ -19,10 +19,14 @@ using model::Subgraph;
 
 using Channels = std::vector<bool>;
 
-// One convolution with its filters as numbers.
+// One operator that computes channels from channels, with its filters as numbers. A FULLY_CONNECTED
+// layer is a CONV_2D of one tap over the last dimension of its input. Pooling and RESHAPE (of a
+// last dimension that stays) pass each channel on: what holds one value holds it behind them,
+// within the activation's range.
 struct Layer {
+  enum class Kind { kConv, kDepthwise, kFullyConnected, kPass };
   size_t op;
-  bool depthwise;
+  Kind kind;
   int32_t input, output;  // tensor numbers
   int32_t in_channels, out_channels;
   int32_t taps;
@@ -41,9 +45,13 @@ struct Layer {
   // model's input.
   Channels open;
 
+  bool depthwise() const { return kind == Kind::kDepthwise; }
+  bool pass() const { return kind == Kind::kPass; }
+  // Whether output channel c is made of input channel c alone.
+  bool channelwise() const { return depthwise() || pass(); }
   int8_t Weight(int32_t out, int32_t tap, int32_t in) const {
-    return depthwise ? weights[static_cast<size_t>(tap) * out_channels + out]
-                     : weights[(static_cast<size_t>(out) * taps + tap) * in_channels + in];
+    return depthwise() ? weights[static_cast<size_t>(tap) * out_channels + out]
+                       : weights[(static_cast<size_t>(out) * taps + tap) * in_channels + in];
   }
   // Whether output channel `out` has no use for input channel `in`.
   bool Ignores(int32_t out, int32_t in) const {
@@ -85,26 +93,17 @@ std::vector<std::vector<int32_t>> TapsInside(const Window& w) {
   return {sets.begin(), sets.end()};
 }
 
-// A layer that this file understands.
-std::optional<Layer> ReadLayer(const OperatorView& view) {
-  const BuiltinOperator code = view.op().code;
-  if ((code != BuiltinOperator::CONV_2D && code != BuiltinOperator::DEPTHWISE_CONV_2D) ||
-      view.output().type != TensorType::INT8) {
-    return std::nullopt;
-  }
+std::optional<Layer> ReadConvolution(const OperatorView& view) {
   const ConvGeometry g = GeometryOf(view);
   Layer layer;
-  layer.op = view.index();
-  layer.depthwise = code == BuiltinOperator::DEPTHWISE_CONV_2D;
-  layer.input = g.input_number;
-  layer.output = view.output_number(0);
+  const bool depthwise = view.op().code == BuiltinOperator::DEPTHWISE_CONV_2D;
+  layer.kind = depthwise ? Layer::Kind::kDepthwise : Layer::Kind::kConv;
   layer.in_channels = g.input->shape[3];
   layer.out_channels = g.out_channels;
-  if (layer.depthwise ? g.multiplier != 1 : g.groups != 1) return std::nullopt;
+  if (depthwise ? g.multiplier != 1 : g.groups != 1) return std::nullopt;
   layer.taps = g.rows.taps * g.columns.taps;
-  layer.input_zero_point = ZeroPoint(*g.input);
   layer.padded = IsPadded(g.rows) || IsPadded(g.columns);
-  if (layer.depthwise) {
+  if (depthwise) {
     layer.row_taps = TapsInside(g.rows);
     layer.column_taps = TapsInside(g.columns);
   }
@@ -114,8 +113,70 @@ std::optional<Layer> ReadLayer(const OperatorView& view) {
   for (int32_t c = 0; c < g.out_channels; ++c) {
     layer.scales.push_back(*QuantizeMultiplier(ChannelRatio(view, g, c)));
   }
-  layer.output_zero_point = ZeroPoint(view.output());
   layer.range = *ActivationRange(g.activation, view.output());
+  return layer;
+}
+
+std::optional<Layer> ReadFullyConnected(const OperatorView& view) {
+  const Tensor& filter = *view.input(1);
+  Layer layer;
+  layer.kind = Layer::Kind::kFullyConnected;
+  layer.in_channels = filter.shape[1];
+  layer.out_channels = filter.shape[0];
+  // Otherwise an input of the layer is a channel at one place only.
+  if (view.input(0)->type != TensorType::INT8 || filter.type != TensorType::INT8 ||
+      view.input(0)->shape.back() != layer.in_channels) {
+    return std::nullopt;
+  }
+  layer.taps = 1;
+  layer.padded = false;
+  layer.columns = 1;
+  layer.weights = Int8Values(filter);
+  layer.bias = view.input(2) == nullptr ? std::vector<int32_t>(layer.out_channels, 0)
+                                        : Int32Values(*view.input(2));
+  return layer;
+}
+
+std::optional<Layer> ReadPass(const OperatorView& view) {
+  Layer layer;
+  layer.kind = Layer::Kind::kPass;
+  if (view.input(0)->shape.empty() || view.output().shape.empty()) return std::nullopt;
+  layer.in_channels = view.input(0)->shape.back();
+  layer.out_channels = view.output().shape.back();
+  if (layer.in_channels != layer.out_channels) return std::nullopt;
+  const auto* pool = view.op().options.AsPool2DOptions();
+  layer.range = pool == nullptr ? IntegerRange{std::numeric_limits<int8_t>::min(),
+                                               std::numeric_limits<int8_t>::max()}
+                                : *ActivationRange(pool->fused_activation_function, view.output());
+  return layer;
+}
+
+// A layer that this file understands.
+std::optional<Layer> ReadLayer(const OperatorView& view) {
+  if (view.op().outputs.size() != 1 || view.output().type != TensorType::INT8) return std::nullopt;
+  std::optional<Layer> layer;
+  switch (view.op().code) {
+    case BuiltinOperator::CONV_2D:
+    case BuiltinOperator::DEPTHWISE_CONV_2D:
+      layer = ReadConvolution(view);
+      break;
+    case BuiltinOperator::FULLY_CONNECTED:
+      layer = ReadFullyConnected(view);
+      break;
+    case BuiltinOperator::AVERAGE_POOL_2D:
+    case BuiltinOperator::MAX_POOL_2D:
+    case BuiltinOperator::RESHAPE:
+      layer = ReadPass(view);
+      break;
+    default:
+      break;
+  }
+  if (!layer) return std::nullopt;
+  layer->op = view.index();
+  layer->input = view.input_number(0);
+  layer->output = view.output_number(0);
+  layer->input_zero_point = ZeroPoint(*view.input(0));
+  layer->output_zero_point = ZeroPoint(view.output());
   return layer;
 }
 
@@ -145,7 +206,7 @@ class Remover {
     } while (Spread());
     for (const Layer& layer : layers_) Rewrite(layer, read);
     for (const auto& [tensor, channels] : needed_) {
-      graph_.tensors[tensor].shape[3] = Count(channels);
+      graph_.tensors[tensor].shape.back() = Count(channels);
     }
   }
 
@@ -175,7 +236,20 @@ class Remover {
   }
 
   std::optional<int8_t> ConstantOutput(const Layer& layer, int32_t out) const {
-    if (layer.depthwise) return ConstantDepthwiseOutput(layer, out);
+    switch (layer.kind) {
+      case Layer::Kind::kDepthwise:
+        return ConstantDepthwiseOutput(layer, out);
+      case Layer::Kind::kFullyConnected:
+        return std::nullopt;  // that nothing reads: not worth its own requantisation here
+      case Layer::Kind::kPass: {
+        const std::optional<int8_t> value = Constant(layer.input, out);
+        if (!value) return std::nullopt;
+        return static_cast<int8_t>(
+            std::clamp<int32_t>(*value, layer.range.lowest, layer.range.highest));
+      }
+      case Layer::Kind::kConv:
+        break;
+    }
     int64_t sum = layer.bias[out];
     for (int32_t in = 0; in < layer.in_channels; ++in) {
       const std::optional<int64_t> more = Contribution(layer, out, in);
@@ -218,7 +292,7 @@ class Remover {
   }
 
   void FindOpen(Layer& layer) const {
-    for (int32_t out = 0; !layer.depthwise && out < layer.out_channels; ++out) {
+    for (int32_t out = 0; !layer.channelwise() && out < layer.out_channels; ++out) {
       for (int32_t in = 0; in < layer.in_channels; ++in) {
         layer.open.push_back(!Contribution(layer, out, in).has_value());
       }
@@ -243,10 +317,10 @@ class Remover {
         read[inputs[k]] = true;
       }
     }
-    // A depthwise layer has as many channels as its image.
+    // What works channel by channel has as many of them as its image.
     for (const Layer& layer : layers_) {
       if (graph_.tensors[layer.output].is_variable || !read[layer.output] ||
-          (layer.depthwise && !needed_.contains(layer.input))) {
+          (layer.channelwise() && !needed_.contains(layer.input))) {
         keep(layer.output);
       }
     }
@@ -269,7 +343,7 @@ class Remover {
     bool changed = false;
     for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer) {
       for (int32_t out = 0; out < layer->out_channels; ++out) {
-        if (layer->depthwise) {
+        if (layer->channelwise()) {
           const bool both = needed_.contains(layer->output);
           if (Needs(layer->output, out)) changed |= Mark(layer->input, out);
           if (both && Needs(layer->input, out)) changed |= Mark(layer->output, out);
@@ -305,6 +379,7 @@ class Remover {
   }
 
   void Rewrite(const Layer& layer, const std::map<int32_t, Channels>& read) {
+    if (layer.pass()) return;
     const std::vector<int32_t> ins = Kept(layer.input, layer.in_channels);
     const std::vector<int32_t> outs = Kept(layer.output, layer.out_channels);
     const auto read_in = read.find(layer.input);
@@ -313,13 +388,13 @@ class Remover {
     std::vector<int32_t> bias;
     for (int32_t out : outs) {
       int64_t sum = layer.bias[out];
-      for (int32_t in = 0; !layer.depthwise && in < layer.in_channels; ++in) {
+      for (int32_t in = 0; !layer.depthwise() && in < layer.in_channels; ++in) {
         // Nothing reads the outputs for which this is open.
         if (!is_read(in)) sum += Contribution(layer, out, in).value_or(0);
       }
       bias.push_back(WrapToInt32(sum));
     }
-    if (layer.depthwise) {
+    if (layer.depthwise()) {
       for (int32_t tap = 0; tap < layer.taps; ++tap) {
         for (int32_t out : outs) weights.push_back(layer.Weight(out, tap, out));
       }
@@ -340,8 +415,8 @@ class Remover {
   int32_t NewFilter(const Layer& layer, int32_t old, const std::vector<int32_t>& ins,
                     const std::vector<int32_t>& outs, const std::vector<int8_t>& weights) {
     Tensor filter = graph_.tensors[old];
-    filter.shape[layer.depthwise ? 3 : 0] = static_cast<int32_t>(outs.size());
-    if (!layer.depthwise) filter.shape[3] = static_cast<int32_t>(ins.size());
+    filter.shape[layer.depthwise() ? 3 : 0] = static_cast<int32_t>(outs.size());
+    if (!layer.depthwise()) filter.shape.back() = static_cast<int32_t>(ins.size());
     model::Quantization& q = filter.quantization;
     if (q.per_channel()) {
       for (size_t i = 0; i < outs.size(); ++i) {

@@ -207,11 +207,23 @@ class Builder {
     return output;
   }
 
-  int32_t FullyConnected() {
-    const int32_t depth = Chance(3) ? 16 * In(1, 6) : In(1, 100), units = In(1, 21);
-    const float scale = Scale(0.005, 0.2);
-    const int32_t input = Activations({In(1, 3), depth}, scale, ZeroPoint());
-    graph_->inputs.push_back(input);
+  // Over the last dimension of `input`, or of a fresh one.
+  int32_t FullyConnected(int32_t input = -1) {
+    int32_t depth = 0;
+    if (input >= 0) {
+      depth = graph_->tensors[input]->shape.back();
+    } else {
+      depth = Chance(3) ? 16 * In(1, 6) : In(1, 100);
+    }
+    const int32_t units = In(1, 21);
+    float scale = 0;
+    if (input >= 0) {
+      scale = graph_->tensors[input]->quantization->scale[0];
+    } else {
+      scale = Scale(0.005, 0.2);
+      input = Activations({In(1, 3), depth}, scale, ZeroPoint());
+      graph_->inputs.push_back(input);
+    }
     const Filters f = AddFilters({units, depth}, 0, depth, scale, false);
     const int32_t output =
         Activations({graph_->tensors[input]->shape[0], units}, f.output_scale, ZeroPoint());
@@ -234,14 +246,40 @@ class Builder {
     return output;
   }
 
-  int32_t Pool() {
+  // Every position's channels in a row of a matrix.
+  int32_t Reshape(int32_t input) {
+    const tflite::TensorT& from = *graph_->tensors[input];
+    const int32_t channels = from.shape.back();
+    const Shape shape = {static_cast<int32_t>(Elements(from.shape)) / channels, channels};
+    const int32_t output = Activations(shape, from.quantization->scale[0],
+                                       static_cast<int32_t>(from.quantization->zero_point[0]));
+    tflite::ReshapeOptionsT options;
+    options.new_shape = shape;
+    Operator(BuiltinOperator::RESHAPE, 1, {input}, {output}, options);
+    return output;
+  }
+
+  // Of `input`, or of a fresh one.
+  int32_t Pool(int32_t input = -1, BuiltinOperator code = BuiltinOperator::AVERAGE_POOL_2D) {
     Size h = RandomSize(), w = RandomSize();
     h.dilation = w.dilation = 1;
-    const Shape in = {1, InputSize(h), InputSize(w), In(1, 21)};
-    const float scale = Scale(0.005, 0.2);
-    const int32_t zero_point = ZeroPoint();
-    const int32_t input = Activations(in, scale, zero_point);
-    graph_->inputs.push_back(input);
+    Shape in;
+    float scale = 0;
+    int32_t zero_point = 0;
+    if (input >= 0) {
+      const tflite::TensorT& from = *graph_->tensors[input];
+      in = from.shape;
+      scale = from.quantization->scale[0];
+      zero_point = static_cast<int32_t>(from.quantization->zero_point[0]);
+      h.taps = std::min(h.taps, in[1]);
+      w.taps = std::min(w.taps, in[2]);
+    } else {
+      in = {1, InputSize(h), InputSize(w), In(1, 21)};
+      scale = Scale(0.005, 0.2);
+      zero_point = ZeroPoint();
+      input = Activations(in, scale, zero_point);
+      graph_->inputs.push_back(input);
+    }
     tflite::Pool2DOptionsT options;
     options.padding = Chance(2) ? Padding::SAME : Padding::VALID;
     options.filter_height = h.taps;
@@ -250,10 +288,10 @@ class Builder {
     options.stride_w = w.stride;
     options.fused_activation_function = Activation();
     const int32_t output =
-        Activations({1, Positions(options.padding, in[1], h.taps, h.stride, 1),
+        Activations({in[0], Positions(options.padding, in[1], h.taps, h.stride, 1),
                      Positions(options.padding, in[2], w.taps, w.stride, 1), in[3]},
                     scale, zero_point);
-    Operator(BuiltinOperator::AVERAGE_POOL_2D, 2, {input}, {output}, options);
+    Operator(code, 2, {input}, {output}, options);
     return output;
   }
 
@@ -402,9 +440,14 @@ std::string RandomChain(uint64_t seed, bool open) {
   int32_t tensor = -1;
   for (int i = 0; i < 7; ++i) {
     tensor = builder.Convolution(i % 2 == 1, tensor, builder.In(3, 20), true);
-    if (open && i < 6) builder.Output(tensor);
+    if (open) builder.Output(tensor);
   }
-  builder.Output(tensor);
+  tensor = builder.Pool(tensor, builder.Chance(3) ? BuiltinOperator::MAX_POOL_2D
+                                                  : BuiltinOperator::AVERAGE_POOL_2D);
+  if (open) builder.Output(tensor);
+  tensor = builder.Reshape(tensor);
+  if (open) builder.Output(tensor);
+  builder.Output(builder.FullyConnected(tensor));
   return builder.Finish();
 }
 

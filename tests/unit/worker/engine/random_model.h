@@ -16,7 +16,7 @@ std::string RandomLayers(uint64_t seed, int layers);
 // int16 state: random sizes, steps, scales, zero points, clips; weights and biases include the extremes.
 std::string RandomRecurrentLayers(uint64_t seed, int layers);
 
-// A chain of convolutions with filters of zeros in it. With `open`, every tensor is an output, so that no channel may go.
+// A chain of seven convolutions with filters of zeros in it, a pooling, a RESHAPE and a FULLY_CONNECTED. With `open`, every tensor is an output, so that no channel may go.
 std::string RandomChain(uint64_t seed, bool open);
 
 }  // namespace helx::engine
