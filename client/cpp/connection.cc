@@ -16,7 +16,7 @@ std::shared_ptr<grpc::Channel> MakeChannel(const Endpoint& endpoint) {
   arguments.SetMaxReceiveMessageSize(kReceiveBytes);
   arguments.SetMaxSendMessageSize(kSendBytes);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   return grpc::CreateCustomChannel(endpoint.address, rpc::ChannelCredentials(endpoint.tls),
                                    arguments);

@@ -48,7 +48,7 @@ class Backoff {
     std::unique_lock lock(mutex);
     std::condition_variable_any never;
     never.wait_for(lock, stop, pause_, [] { return false; });
-    pause_ = std::min(pause_ * 2, std::chrono::milliseconds(2000));
+    pause_ = std::min(pause_ * 2, std::chrono::milliseconds(500));
     return !stop.stop_requested();
   }
 

@@ -83,6 +83,25 @@ printf 'name: digits\\nmodel: digits.tflite\\n' >experiment.yaml
 helxctl --server unix:/run/helxd/helxd.sock run -c experiment.yaml
 helxctl results verify results/digits
 man -w helxctl helxd helx-worker
+
+# With certificates, as the guide makes them.
+export HELX_CERTIFICATE_GROUP=helx
+certificates=/usr/share/helx-server/certificates
+$certificates ca /etc/helx/pki
+$certificates server /etc/helx/pki localhost 127.0.0.1
+$certificates worker /etc/helx/pki rack1
+$certificates client /etc/helx/pki lab operator olga
+runuser -u helx -- cat /etc/helx/pki/rack1.key >/dev/null
+! runuser -u helx -- cat /etc/helx/pki/ca.key 2>/dev/null
+! runuser -u helx -- cat /etc/helx/pki/olga.key 2>/dev/null
+install -d -o helx /tmp/tls
+runuser -u helx -- /usr/bin/helxd --data-dir /tmp/tls --workers 0 --listen 127.0.0.1:7411 --tls-cert /etc/helx/pki/server.crt \
+  --tls-key /etc/helx/pki/server.key --tls-client-ca /etc/helx/pki/ca.crt &
+for i in $(seq 100); do [ -S /tmp/tls/run/helxd.sock ] && break; sleep 0.1; done
+sleep 1
+helxctl --server localhost:7411 --tls-ca /etc/helx/pki/ca.crt --tls-cert /etc/helx/pki/olga.crt --tls-key /etc/helx/pki/olga.key list
+rm -r /etc/helx/pki
+echo everything worked
 """
 
 
@@ -113,6 +132,7 @@ class Packages(unittest.TestCase):
         overlay.run("getent", "passwd", "helx")
         used = overlay.run("bash", "-c", USE)
         self.assertIn("verified", used.stdout, used.stderr)
+        self.assertIn("everything worked", used.stdout, used.stderr)
         # What the operator wrote outlives an upgrade.
         conffile = overlay.root / "etc/helx/helxd.env"
         conffile.write_text("HELXD_OPTIONS=--listen unix:/run/helxd/other.sock\n")

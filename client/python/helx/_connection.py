@@ -18,12 +18,12 @@ from helx.v1 import rpc_status_pb2
 CALL_LIMIT_S = 30.0
 _CONNECT_LIMIT_S = 5.0
 _RETRY_WINDOW_S = 15.0
-_LONGEST_PAUSE_S = 2.0
+_LONGEST_PAUSE_S = 0.5
 _OPTIONS = (
     ("grpc.max_receive_message_length", 16 << 20),  # a page of jobs with their histories
     ("grpc.max_send_message_length", 4 << 20),  # documents and pieces of blobs
     ("grpc.initial_reconnect_backoff_ms", 50),
-    ("grpc.max_reconnect_backoff_ms", 2000),
+    ("grpc.max_reconnect_backoff_ms", 500),
     ("grpc.enable_http_proxy", 0),
     ("grpc.use_local_subchannel_pool", 1),
 )
