@@ -196,7 +196,7 @@ absl::Status BlobClient::Upload(const BlobContent& content, const ByteProgress& 
   if (size == 0) return absl::OkStatus();  // the empty blob always exists
   const auto stub = helx::v1::Blobs::NewStub(connection_->transport().channel);
   const std::string name = UploadName(content.digest());
-  Backoff backoff(connection_->options().retry_window);
+  Backoff backoff(*connection_);
   int64_t offset = 0;
   for (;;) {
     int64_t committed = 0;
@@ -250,7 +250,7 @@ absl::Status BlobClient::UploadMissing(const std::vector<BlobContent>& contents,
 absl::Status BlobClient::Download(const Digest& digest, const Sink& sink, std::stop_token stop) {
   HELX_RETURN_IF_ERROR(CheckDigest(digest));
   const auto stub = helx::v1::Blobs::NewStub(connection_->transport().channel);
-  Backoff backoff(connection_->options().retry_window);
+  Backoff backoff(*connection_);
   Sha256 hash;
   int64_t offset = 0;
   const auto damaged = [&digest](const std::string& what) {

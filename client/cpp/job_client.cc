@@ -70,7 +70,7 @@ absl::StatusOr<Job> JobClient::Resubmit(helx::v1::ResubmitJobRequest request,
 absl::Status JobClient::ReadLog(const std::string& name, helx::v1::LogPosition from, bool follow,
                                 const OnPiece& on_piece, std::stop_token stop) {
   const auto stub = Jobs::NewStub(connection_->transport().channel);
-  Backoff backoff(connection_->options().retry_window);
+  Backoff backoff(*connection_);
   helx::v1::ReadLogRequest request;
   request.set_name(name);
   request.set_follow(follow);
@@ -99,7 +99,7 @@ absl::Status JobClient::ReadLog(const std::string& name, helx::v1::LogPosition f
 absl::StatusOr<Job> JobClient::Watch(const std::string& name, int64_t from_event,
                                      const OnEvent& on_event, std::stop_token stop) {
   const auto stub = Jobs::NewStub(connection_->transport().channel);
-  Backoff backoff(connection_->options().retry_window);
+  Backoff backoff(*connection_);
   helx::v1::WatchJobRequest request;
   request.set_name(name);
   request.set_from_event(from_event);

@@ -27,7 +27,7 @@ absl::StatusOr<std::string> ReadText(Connection& connection, Results::Stub& stub
                                          Results::Stub::*method)(grpc::ClientContext*,
                                                                  const Request&),
                                      const Request& request, std::stop_token stop) {
-  Backoff backoff(connection.options().retry_window);
+  Backoff backoff(connection);
   for (;;) {
     grpc::ClientContext context;
     Prepare(context, connection, std::chrono::milliseconds(0));
