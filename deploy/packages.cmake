@@ -3,7 +3,6 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME helx)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_CONTACT "The HELX maintainers <helx@invalid>")
-set(CPACK_PACKAGE_HOMEPAGE_URL "")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL client server worker)
@@ -33,34 +32,35 @@ set(CPACK_COMPONENT_WORKER_DESCRIPTION
  sandbox: the cross compiler, and the emulated or real device.")
 set(CPACK_DEBIAN_WORKER_PACKAGE_NAME helx-worker)
 set(CPACK_DEBIAN_WORKER_PACKAGE_DEPENDS
-  "bubblewrap, gcc-arm-none-eabi, libnewlib-arm-none-eabi, qemu-system-arm")
-foreach(component server worker)
-  string(TOUPPER ${component} upper)
-  set(CPACK_DEBIAN_${upper}_PACKAGE_CONTROL_EXTRA
-    ${CMAKE_CURRENT_LIST_DIR}/debian/${component}/conffiles
-    ${CMAKE_CURRENT_LIST_DIR}/debian/${component}/postinst
-    ${CMAKE_CURRENT_LIST_DIR}/debian/${component}/postrm
-    ${CMAKE_CURRENT_LIST_DIR}/debian/${component}/prerm)
-endforeach()
+  "bubblewrap, gcc-arm-none-eabi, libnewlib-arm-none-eabi, qemu-system-arm, systemd, passwd")
 # systemd-sysusers, and userdel.
-string(APPEND CPACK_DEBIAN_WORKER_PACKAGE_DEPENDS ", systemd, passwd")
 set(CPACK_DEBIAN_SERVER_PACKAGE_DEPENDS "systemd, passwd")
 
+# The services: maintainer scripts, unit, configuration, user.
 # EXCLUDE_FROM_ALL: in packages only. The units name programs in /usr/bin, and `cmake --install` leaves /etc alone.
-foreach(pair server:helxd worker:helx-worker)
-  string(REPLACE ":" ";" pair ${pair})
-  list(GET pair 0 component)
-  list(GET pair 1 unit)
+foreach(triple server:helxd:worker worker:helx-worker:server)
+  string(REPLACE ":" ";" triple ${triple})
+  list(GET triple 0 component)
+  list(GET triple 1 unit)
+  list(GET triple 2 other)
+  set(control ${CMAKE_CURRENT_BINARY_DIR}/debian/${component})
+  foreach(script postinst prerm postrm)
+    configure_file(${CMAKE_CURRENT_LIST_DIR}/debian/${script} ${control}/${script} @ONLY)
+  endforeach()
+  file(WRITE ${control}/conffiles "/etc/helx/${unit}.env\n")
+  string(TOUPPER ${component} upper)
+  set(CPACK_DEBIAN_${upper}_PACKAGE_CONTROL_EXTRA
+    ${control}/conffiles ${control}/postinst ${control}/prerm ${control}/postrm)
   install(FILES ${CMAKE_CURRENT_LIST_DIR}/systemd/${unit}.service
     DESTINATION lib/systemd/system COMPONENT ${component} EXCLUDE_FROM_ALL)
   install(FILES ${CMAKE_CURRENT_LIST_DIR}/systemd/${unit}.env
     DESTINATION /etc/helx COMPONENT ${component} EXCLUDE_FROM_ALL)
   install(FILES ${CMAKE_CURRENT_LIST_DIR}/systemd/helx.sysusers
     DESTINATION lib/sysusers.d RENAME helx-${component}.conf COMPONENT ${component} EXCLUDE_FROM_ALL)
-  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE
-    DESTINATION share/doc/helx-${component} RENAME copyright COMPONENT ${component})
 endforeach()
 foreach(component client server worker)
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE
+    DESTINATION share/doc/helx-${component} RENAME copyright COMPONENT ${component})
   install(FILES ${PROJECT_SOURCE_DIR}/docs/cli.md ${PROJECT_SOURCE_DIR}/docs/operators-guide.md
     ${PROJECT_SOURCE_DIR}/docs/troubleshooting.md
     DESTINATION share/doc/helx-${component} COMPONENT ${component} EXCLUDE_FROM_ALL)
@@ -71,5 +71,4 @@ install(DIRECTORY ${CMAKE_CURRENT_LIST_DIR}/grafana ${CMAKE_CURRENT_LIST_DIR}/pr
   DESTINATION share/doc/helx-server/examples COMPONENT server EXCLUDE_FROM_ALL)
 install(DIRECTORY ${CMAKE_CURRENT_LIST_DIR}/ci
   DESTINATION share/doc/helx-client/examples COMPONENT client EXCLUDE_FROM_ALL)
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION share/doc/helx-client RENAME copyright COMPONENT client)
 include(CPack)

@@ -2,7 +2,6 @@
 #include <grpc/support/log.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -16,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/file.h"
 #include "core/commandline/describe.h"
 #include "core/commandline/strict.h"
 #include "server/restore.h"
@@ -56,11 +56,6 @@ void RaiseDescriptorLimit() {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-bool IsProgram(const std::string& path) {
-  struct stat info {};
-  return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
 int Fail(const std::string& message) {
@@ -203,7 +198,7 @@ int main(int argc, char** argv) {
   if (!restore.folder.empty()) return RestoreStore(restore, options.data_folder);
   if (options.listen.empty()) return Fail("give --listen unix:PATH or HOST:PORT");
   if (options.worker_binary.empty()) options.worker_binary = OwnFolder() + "/helx-worker";
-  if (options.local_workers > 0 && !IsProgram(options.worker_binary)) {
+  if (options.local_workers > 0 && !helx::IsProgram(options.worker_binary)) {
     return Fail("there is no helx-worker at " + options.worker_binary +
                 "; give --worker-binary, or --workers 0 when workers join from elsewhere");
   }

@@ -5,7 +5,6 @@
 #include <spawn.h>
 #include <sys/file.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,11 +30,6 @@ constexpr std::chrono::milliseconds kAttemptPause{200};
 // soon.
 constexpr char kStoreInUse[] = "in use by another helxd";
 constexpr char kHolderServes[] = ", serving on ";
-
-bool IsExecutable(const std::string& path) {
-  struct stat info {};
-  return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && access(path.c_str(), X_OK) == 0;
-}
 
 // Holds an exclusive lock on a file until it goes out of scope.
 class FileLock {
@@ -176,7 +170,7 @@ std::string FindInPath(const Environment& environment, const std::string& name) 
     size_t end = path.find(':', begin);
     if (end == std::string::npos) end = path.size();
     const std::string candidate = path.substr(begin, end - begin) + "/" + name;
-    if (candidate[0] == '/' && end > begin && IsExecutable(candidate)) return candidate;
+    if (candidate[0] == '/' && end > begin && IsProgram(candidate)) return candidate;
     begin = end + 1;
   }
   return "";
@@ -187,7 +181,7 @@ absl::StatusOr<std::string> FindProgramOfHelx(const Environment& environment,
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   const std::string beside = error ? "" : (self.parent_path() / name).string();
-  if (!beside.empty() && IsExecutable(beside)) return beside;
+  if (!beside.empty() && IsProgram(beside)) return beside;
   const std::string found = FindInPath(environment, name);
   if (!found.empty()) return found;
   return NotFound("the program " + name + " is neither beside this one (" + beside +

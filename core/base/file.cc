@@ -82,4 +82,9 @@ absl::Status WriteFile(const std::string& path, std::string_view content) {
   return absl::OkStatus();
 }
 
+bool IsProgram(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && access(path.c_str(), X_OK) == 0;
+}
+
 }  // namespace helx

@@ -17,6 +17,9 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, size_t limit_bytes
 // Writes a file in place of an older one atomically (temporary file beside it, then rename). Does not sync.
 absl::Status WriteFile(const std::string& path, std::string_view content);
 
+// Whether it is a regular file that this process may execute.
+bool IsProgram(const std::string& path);
+
 inline std::span<const uint8_t> AsBytes(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }

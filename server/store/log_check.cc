@@ -87,7 +87,13 @@ absl::Status CheckLog(const std::string& name, const std::string& content) {
       continue;
     }
     if (!RecordsFollow(content, at)) break;
-    return DataLoss(name + " is damaged at byte " + std::to_string(at) + ", and records follow");
+    return WithErrorCode(
+        DataLoss("the log of the store is damaged, and was left as it is: " + name + ", byte " +
+                 std::to_string(at) +
+                 ", and records follow; write a backup back (--restore), or "
+                 "start once with --drop-damaged-log: what was recorded after the damage is lost "
+                 "then"),
+        "store_log_damaged");
   }
   return absl::OkStatus();
 }

@@ -118,18 +118,6 @@ struct Store::Impl {
   }
 };
 
-namespace {
-
-absl::Status LogDamaged(const absl::Status& status) {
-  return WithErrorCode(
-      DataLoss("the log of the store is damaged, and was left as it is: " + MessageOf(status) +
-               "; write a backup back (--restore), or start once with --drop-damaged-log: what "
-               "was recorded after the damage is lost then"),
-      "store_log_damaged");
-}
-
-}  // namespace
-
 absl::Status Store::Impl::OpenDatabase() {
   rocksdb::DBOptions db_options;
   db_options.create_if_missing = true;
@@ -156,9 +144,7 @@ absl::Status Store::Impl::OpenDatabase() {
   HELX_RETURN_IF_ERROR(RefuseNewerSchema(options.path, path, options.env));
   // RocksDB complains of a folder that is not there before it makes one.
   mkdir(path.c_str(), 0700);
-  if (!options.drop_damaged_log) {
-    if (const absl::Status damaged = CheckLogs(path); !damaged.ok()) return LogDamaged(damaged);
-  }
+  if (!options.drop_damaged_log) HELX_RETURN_IF_ERROR(CheckLogs(path));
   const rocksdb::Status status =
       rocksdb::DB::Open(db_options, path, descriptors, &handles, &opened);
   if (!status.ok()) return ToStatus(status);

@@ -83,9 +83,8 @@ absl::StatusOr<ActionResult> RunActionProcess(const HostPaths& paths, const Acti
   if (!process.ok()) return process.status();
 
   if (!process->err.empty()) spec.on_log(process->err);
-  // Killed from outside, by an operator or for want of memory: the host's doing (bubblewrap passes it on as 128 + signal).
-  const bool killed = process->signal == SIGKILL || process->exit_code == 128 + SIGKILL;
-  if (killed && !process->timed_out && !process->cancelled && stream.ok() && !keeper.finished()) {
+  // Killed from outside, by an operator or for want of memory: the host's doing.
+  if (process->killed() && !process->timed_out && !process->cancelled && stream.ok() && !keeper.finished()) {
     return absl::UnavailableError("the action was killed from outside (SIGKILL); is the host out of memory?");
   }
   if (process->timed_out) {

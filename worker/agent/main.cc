@@ -24,6 +24,7 @@
 #include "worker/agent/kernels.h"
 #include "worker/agent/lane.h"
 #include "worker/agent/sandbox_selftest.h"
+#include "worker/engine/toolchain.h"
 #include "worker/target/qemu.h"
 
 namespace helx::agent {
@@ -132,8 +133,7 @@ int Serve(const Options& options) {
   }
   HostPaths paths;
   paths.action_program = ProgramFolder() + "/helx-action";
-  paths.tools =
-      sandbox::FindProgramPlaces({"arm-none-eabi-gcc", "arm-none-eabi-ar", target::kQemuProgram});
+  paths.tools = sandbox::FindProgramPlaces({engine::kCompilerProgram, engine::kArchiverProgram, target::kQemuProgram});
   paths.allow_unsandboxed = options.allow_unsandboxed;
 
   grpc::ChannelArguments arguments;

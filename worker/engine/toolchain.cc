@@ -59,9 +59,7 @@ absl::StatusOr<sandbox::ProcessResult> RunIn(const std::string& folder,
 // which it then says so: an operator, or a host without memory.
 bool KilledFromOutside(const sandbox::ProcessResult& result) {
   if (result.timed_out || result.cancelled) return false;
-  if (result.signal == SIGKILL || result.signal == SIGTERM || result.exit_code == 128 + SIGKILL) {
-    return true;
-  }
+  if (result.killed() || result.signal == SIGTERM) return true;
   for (const char* words :
        {"Killed signal terminated program", "Terminated signal terminated program",
         "terminated with signal 9 ", "terminated with signal 15 "}) {
@@ -266,8 +264,8 @@ std::string RequestConstants(const Sha256Bytes& request_digest,
 
 absl::StatusOr<Toolchain> Toolchain::WithIdentity(ToolIdentity identity) {
   Toolchain toolchain;
-  toolchain.compiler_ = sandbox::FindProgram("arm-none-eabi-gcc");
-  toolchain.archiver_ = sandbox::FindProgram("arm-none-eabi-ar");
+  toolchain.compiler_ = sandbox::FindProgram(kCompilerProgram);
+  toolchain.archiver_ = sandbox::FindProgram(kArchiverProgram);
   if (toolchain.compiler_.empty() || toolchain.archiver_.empty()) {
     return NotFound(
         "arm-none-eabi-gcc is not in PATH; install gcc-arm-none-eabi, binutils-arm-none-eabi and "
@@ -288,7 +286,7 @@ absl::StatusOr<Toolchain> Toolchain::Find() {
   if (detail.empty()) {
     HELX_ASSIGN_OR_RETURN(detail, HashOfPrograms(toolchain.compiler_));
   }
-  toolchain.identity_ = {"arm-none-eabi-gcc",
+  toolchain.identity_ = {kCompilerProgram,
                          bracket == std::string::npos ? line : line.substr(bracket + 2), detail};
   return toolchain;
 }

@@ -22,6 +22,9 @@
 
 namespace helx::engine {
 
+inline constexpr char kCompilerProgram[] = "arm-none-eabi-gcc";
+inline constexpr char kArchiverProgram[] = "arm-none-eabi-ar";
+
 // One command that was run, for replaying it.
 struct RecordedCommand {
   std::string directory;

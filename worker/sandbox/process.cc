@@ -16,6 +16,8 @@
 #include <filesystem>
 #include <set>
 
+#include "core/base/file.h"
+
 namespace helx::sandbox {
 namespace {
 
@@ -153,11 +155,6 @@ std::vector<std::string> PathFolders() {
     rest.remove_prefix(std::min(colon + 1, rest.size()));
   }
   return folders;
-}
-
-bool IsProgram(const std::string& path) {
-  std::error_code error;
-  return access(path.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(path, error);
 }
 
 }  // namespace

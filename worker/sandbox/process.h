@@ -2,6 +2,8 @@
 #ifndef HELX_WORKER_SANDBOX_PROCESS_H_
 #define HELX_WORKER_SANDBOX_PROCESS_H_
 
+#include <signal.h>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -43,6 +45,8 @@ struct ProcessResult {
   std::string err;
   std::chrono::milliseconds wall{0};
 
+  // By SIGKILL; bubblewrap passes it on as 128 + signal.
+  bool killed() const { return signal == SIGKILL || exit_code == 128 + SIGKILL; }
   bool ok() const { return exit_code == 0 && !timed_out && !cancelled; }
 };
 
